@@ -13,6 +13,7 @@ from typing import NamedTuple
 import cocotb
 import google_crc32c
 import pyarrow as pa
+from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import frames
@@ -27,7 +28,6 @@ PATIENCE_US = 400
 
 # A row between modules (fb_store_pkg::row_t): names and bits, the highest first.
 ROW_BITS = (
-    ("tag", 32),
     ("flags", 16),
     ("address", 64),
     ("stream", 16),
@@ -51,7 +51,6 @@ ROW_WIDTH = sum(bits for _, bits in ROW_BITS)
 class Row(NamedTuple):
     """A row as modules hand it on; `score` is the bits of an IEEE single."""
 
-    tag: int
     flags: int
     address: int
     stream: int
@@ -118,7 +117,6 @@ class Extent:
     header: bytes
     missing: int = 0
     broken: bool = False
-    tag: int = field(default_factory=lambda: random.getrandbits(32))
     # Two clocks that cannot be confused.
     time: int = field(default_factory=lambda: random.getrandbits(64))
     seconds: int = field(default_factory=lambda: random.getrandbits(34))
@@ -136,9 +134,9 @@ class Extent:
         return self.header + self.missing.to_bytes(8, "little")
 
     def word(self) -> AxiStreamFrame:
-        """Make the word beside it: metadata, time and tag."""
+        """Make the word that is known of it (fb_store_pkg::metadata_t): metadata and time."""
         known = int.from_bytes(self.metadata(), "little")
-        above = (self.tag << 34 | self.seconds) << 64 | self.time
+        above = self.seconds << 64 | self.time
         return AxiStreamFrame([above << 8 * len(self.metadata()) | known])
 
 
@@ -261,7 +259,6 @@ class Region:
     ring: bool
     page: bool = False
     stride: int = 0
-    room: int = 0
     longest: int = 2**32 - PAGE
     write: int = 1 << 20  # most of one write
     at: int = 0
@@ -271,8 +268,7 @@ class Region:
         """Give an extent its places, and yield a row of code 0 for each."""
         done, length, over = 0, len(what.data), False
         front = PAGE if self.page else 0
-        need = self.stride or front + (self.room or PAGE)
-        fill = self.page or self.room
+        need = self.stride or front + PAGE
         while done < length:
             if self.size - self.at < need and self.ring and self.size >= need:
                 self.at = 0
@@ -283,7 +279,8 @@ class Region:
             begin = self.at + front
             count = min(length - done, self.stride or self.size - begin, self.longest)
             data = what.data[done : done + count]
-            self.writes += self.cut(self.base + begin, filled(data) if fill else data)
+            written = filled(data) if self.page else data + bytes(-count % BEAT)
+            self.writes += self.cut(self.base + begin, written)
             end = begin + -(-count // PAGE) * PAGE
             self.at = self.at + self.stride if self.stride else end
             row = self.row(what, done, count, self.base + begin, spec.ROW_CUT)
@@ -316,13 +313,56 @@ class Region:
         missing = 0 if done else min(what.missing, 2**32 - 1)
         rest = (missing, sequence, sender, what.time, what.seconds, 0, 0, 0, 0)
         flags |= spec.ROW_COUNTS
-        return Row(what.tag, flags, address, stream, number, offset, length, whole, *rest)
+        return Row(flags, address, stream, number, offset, length, whole, *rest)
 
 
 def failed(row: Row, code: int) -> Row:
     """Return a row with the streamer's answer."""
     wrong = spec.ROW_FAILED | code << spec.ROW_CODE_LSB
     return row._replace(flags=row.flags | wrong) if code else row
+
+
+def part_of(row: Row, done: int) -> dict[str, int]:
+    """Return the part that becomes a row (fb_store_pkg::part_t): `done` bytes of it lie before."""
+    code = row.flags >> spec.ROW_CODE_LSB if row.flags & spec.ROW_FAILED else 0
+    flags = {"cut": spec.ROW_CUT, "skipped": spec.ROW_SKIPPED}
+    found = {name: int(bool(row.flags & flag)) for name, flag in flags.items()}
+    names = ("whole", "address", "length", "crc32c")
+    return found | {name: getattr(row, name) for name in names} | {"code": code, "done": done}
+
+
+class Sums:
+    """The unit for check sums: takes beats, pauses at random, and answers with Google's CRC32C."""
+
+    def __init__(self, dut, stall: float = 0.0) -> None:
+        self.dut, self.stall = dut, stall
+        self.data = b""
+        harness.clear(dut, "sum_valid", "sum", "crc_ready")
+        cocotb.start_soon(self.take())
+
+    async def take(self) -> None:
+        """Take one beat after the other."""
+        dut, ready = self.dut, True
+        due: deque[tuple[int, int]] = deque()
+        while True:
+            dut.crc_ready.value = ready
+            await FallingEdge(dut.clk)
+            if ready and dut.crc_valid.value == 1 and dut.rst.value == 0:
+                self.data += int(dut.crc_data.value).to_bytes(BEAT, "little")
+                if dut.crc_last.value == 1:
+                    when = harness.cycle() + random.randrange(10, 30)
+                    due.append(
+                        (max(when, due[-1][0] + 1 if due else 0), google_crc32c.value(self.data))
+                    )
+                    self.data = b""
+            if dut.rst.value == 1:
+                self.data = b""
+                due.clear()
+            await harness.step(dut.clk)
+            ready = random.random() >= self.stall
+            comes = bool(due) and due[0][0] <= harness.cycle()
+            dut.sum_valid.value = comes
+            dut.sum.value = due.popleft()[1] if comes else random.getrandbits(32)
 
 
 class Streamer:

@@ -14,7 +14,7 @@
 // Latency:     with Bits = 4 the headers' fields are written 135 cycles after the facts came, the
 //              last one 49 later; with Bits = 2 it is 211 and 75, with Bits = 1 it is 363 and 127. A
 //              score near 0 takes up to 86 cycles beside the numbers before it.
-//              With Small that is all: the facts are taken when the headers' fields are written.
+//              With `cfg_small` that is all: the facts are taken when the headers' fields are written.
 // Throughput:  an extent in as many cycles. Limits: cfg_* is steady. 512-bit registers: none.
 // Does not implement: templates; the fields' order is that of places() in fb_store_header.
 
@@ -25,11 +25,12 @@ module fb_store_bin2ascii
 #(
     parameter int unsigned Bits = 4,  // of a number in a cycle: 1, 2 or 4
     parameter logic [1:0][1:0][17:0] SumOf = '0,  // literal characters of a header: [whole][second]
-    parameter bit Small = 1'b0  // for the header of a small object: time and check sum are in it
+    parameter logic [1:0][17:0] SumOfSmall = '0  // of that of a small object: [whole]
 ) (
     input wire clk,
     input wire rst,
 
+    input wire         cfg_small,     // the header of a small object: time and check sum are in it
     input wire [127:0] cfg_session,   // the UUID's first byte lowest
     input wire [ 31:0] cfg_extension, // the first character lowest
 
@@ -146,7 +147,7 @@ module fb_store_bin2ascii
   assign writes = writing_q && !(nature_q.for_text && !text_free) &&
       !(nature_q.for_head && !head_free) && !(nature_q.for_sum && !summed);
   assign ends = writes && left_q == '0;
-  assign all_done = Small ? head_done : ends && nature_q.for_fraction;
+  assign all_done = cfg_small ? head_done : ends && nature_q.for_fraction;
   assign s_facts_tready = all_done;
   assign text_late = job_q >= MISSING;
 
@@ -381,7 +382,7 @@ module fb_store_bin2ascii
     unique case (job_q)
       SESSION, OBJECT, STREAM, SECONDS, SIZE, EXTENSION: adds = writes;
       OFFSET: adds = writes && !s_facts_tdata.whole;
-      TIME, CRC: adds = writes && Small;
+      TIME, CRC: adds = writes && cfg_small;
       default: adds = 1'b0;
     endcase
     four = '0;
@@ -397,7 +398,8 @@ module fb_store_bin2ascii
     if (loads) sum_q <= SumOf[s_facts_tdata.whole][0];
     else if (adds_q) sum_q <= sum_q + 18'(four);
     else if (ends && job_q == SUM_FIRST)
-      sum_q <= sum_q + SumOf[s_facts_tdata.whole][1] - SumOf[s_facts_tdata.whole][0];
+      sum_q <= sum_q - SumOf[s_facts_tdata.whole][0] + (cfg_small ?
+          SumOfSmall[s_facts_tdata.whole] : SumOf[s_facts_tdata.whole][1]);
   end
 
 endmodule

@@ -1,48 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_store_crc32c: the CRC32C of packets that pass by (RFC 3720, appendix B.4).
+// fb_store_crc32c: the CRC32C of packets of several sources (RFC 3720, appendix B.4).
 //
 // What:        a beat adds its sum to what the beats before make of it 64 bytes later. The sum is a
 //              matrix of 32 rows and 512 columns, all XOR: rows go in groups, columns that are the
 //              same in a group are added first. A last beat that is not full is taken with zeros
-//              behind it, and these are taken back in six steps of 2^k bytes.
-// Handshake:   none: a beat counts in a cycle in which `valid` is high. `sum_valid` is high for a
-//              cycle, once for each packet, in their order.
-// Latency:     10 cycles from the last beat to `sum_valid`. Throughput: 64 bytes a cycle, packets of
-//              a beat too, none lost between packets.
-// Limits:      `keep` is full but on the last beat, and without holes there; a last beat without
-//              bytes is well, a packet without bytes has the sum 0. 512-bit registers: one.
+//              behind it, and these are taken back in six steps of 2^k bytes. Each source has a
+//              register of its own for the packet that it is in, so that their beats may alternate.
+// Handshake:   a beat moves in a cycle in which `valid` and `ready` are high. Source 0 is always
+//              ready. A beat of the others waits in a register for a cycle without one of source 0;
+//              while that is empty the first of them is ready. `sum_valid` is high for a cycle, once
+//              for each packet.
+// Latency:     10 cycles from the last beat of source 0 to `sum_valid`, of others one more and what
+//              source 0 takes. Throughput: 64 bytes a cycle, packets of a beat too, none lost
+//              between packets; of others half of that.
+// Limits:      only a last beat has fewer than 64 bytes, it may have none; what is behind them is
+//              zero. A packet without bytes has the sum 0. 512-bit registers: two.
 // Does not implement: other polynomials; a beginning other than that of an empty packet.
 
 `default_nettype none
 
 module fb_store_crc32c #(
+    parameter int unsigned Sources = 1,  // 1 to 4
     // Rows of the matrix that are added together, 1 to 6: six cost 30 % less LUT than one, and a
     // simulator three times as long.
 `ifdef SYNTHESIS
-    parameter int unsigned Group = 6
+    parameter int unsigned Group   = 6
 `else
-    parameter int unsigned Group = 1
+    parameter int unsigned Group   = 1
 `endif
 ) (
     input wire clk,
     input wire rst,
 
-    input wire         valid,
-    input wire [511:0] data,   // the first byte lowest
-    input wire [ 63:0] keep,
-    input wire         last,
+    input  wire  [Sources-1:0]        valid,
+    output logic [Sources-1:0]        ready,
+    input  wire  [Sources-1:0][511:0] data,   // the first byte lowest
+    input  wire  [Sources-1:0][  6:0] bytes,
+    input  wire  [Sources-1:0]        last,
 
-    output logic        sum_valid,
-    output logic [31:0] sum
+    output logic [Sources-1:0] sum_valid,
+    output logic [       31:0] sum
 );
 
+  if (Sources < 1 || Sources > 4) begin : gen_bad_sources
+    $fatal(1, "fb_store_crc32c (%m): Sources=%0d must be from 1 to 4", Sources);
+  end
   if (Group < 1 || Group > 6) begin : gen_bad_group
     $fatal(1, "fb_store_crc32c (%m): Group=%0d must be from 1 to 6", Group);
   end
 
   localparam int unsigned Bits = 512;
   localparam int unsigned Steps = 6;  // 2^6 bytes are a beat
+  localparam int unsigned SourceBits = Sources > 1 ? $clog2(Sources) : 1;
   localparam logic [31:0] Polynomial = 32'h82f6_3b78;  // lowest bit: highest power
   localparam int unsigned Groups = (32 + Group - 1) / Group;
   localparam int unsigned Kinds = 1 << Group;  // of columns in a group
@@ -111,32 +121,48 @@ module fb_store_crc32c #(
   endfunction
 
   // ------------------------------------------------------------------------------- what a beat adds
-  logic [Bits-1:0] data_q;
-  logic [Steps-1:0] zeros_q, zeros1_q, zeros2_q;
-  logic [2:0] valid_q, last_q, empty_q;
+  // What goes along with a beat.
+  typedef struct packed {
+    logic last, empty;
+    logic [Steps-1:0] zeros;  // bytes that are missing at its end
+    logic [SourceBits-1:0] source;
+  } beat_t;
 
-  // Bytes that are missing at the end: a bit is set where `keep` ends in an odd stretch of so many,
-  // counted from the last byte.
-  function automatic logic [Steps-1:0] missing(input logic [63:0] kept);
-    missing = '0;
-    for (int k = 0; k < Steps; k++)
-    for (int at = 0; at < 64; at += 2 << k)
-    missing[k] = missing[k] || ((at == 0 || kept[at]) && !kept[at+(1<<k)]);
+  function automatic beat_t beat_of(input logic [SourceBits-1:0] source, input logic ends,
+                                    input logic [6:0] count);
+    beat_of.last   = ends;
+    beat_of.empty  = count == '0;
+    beat_of.zeros  = count == '0 ? '0 : Steps'(7'd64 - count);
+    beat_of.source = source;
   endfunction
 
+  logic [Bits-1:0] data_q, held_q;
+  logic [2:0] valid_q;
+  logic held_valid_q;
+  beat_t [2:0] beats_q;
+  beat_t held_beat_q;
+
+  always_comb begin : offer
+    for (int i = 0; i < Sources; i++) begin
+      ready[i] = i == 0 || !held_valid_q;
+      for (int earlier = 1; earlier < i; earlier++) if (valid[earlier]) ready[i] = 1'b0;
+    end
+  end
+
   always_ff @(posedge clk) begin : take
-    if (valid) begin
-      for (int at = 0; at < 64; at++) begin
-        if (!keep[at]) data_q[8*at+:8] <= '0;
-        else data_q[8*at+:8] <= data[8*at+:8];
+    if (valid[0]) data_q <= data[0];
+    else data_q <= held_q;
+    beats_q <= {beats_q[1:0], valid[0] ? beat_of('0, last[0], bytes[0]) : held_beat_q};
+    valid_q <= rst ? '0 : {valid_q[1:0], valid[0] || held_valid_q};
+    if (!valid[0]) held_valid_q <= 1'b0;
+    for (int i = 1; i < Sources; i++) begin
+      if (valid[i] && ready[i]) begin
+        held_valid_q <= 1'b1;
+        held_q <= data[i];
+        held_beat_q <= beat_of(SourceBits'(i), last[i], bytes[i]);
       end
     end
-    if (valid && last) zeros_q <= missing(keep);
-    zeros1_q <= zeros_q;
-    zeros2_q <= zeros1_q;
-    last_q   <= {last_q[1:0], last};
-    empty_q  <= {empty_q[1:0], !keep[0]};
-    valid_q  <= rst ? '0 : {valid_q[1:0], valid};
+    if (rst) held_valid_q <= 1'b0;
   end
 
   logic [Groups-1:0][Kinds-1:0] kinds_q;
@@ -163,23 +189,29 @@ module fb_store_crc32c #(
     always_ff @(posedge clk) if (valid_q[1]) beat_q[row] <= ^(kinds_q[row/Group] & With);
   end
 
-  // ------------------------------------------------------------------------------------ the register
-  logic [31:0] state_q;
-  // Zeros that are to be taken back, in the stages of that.
+  // ----------------------------------------------------------------------------------- the registers
+  logic [Sources-1:0][31:0] states_q;
+  // Zeros that are to be taken back, in the stages of that; then whose sum it is.
   logic [Steps:0][31:0] back_q;
   logic [Steps-1:0][Steps-1:0] left_q;
+  logic [Steps:0][SourceBits-1:0] source_q;
   logic [Steps:0] done_q;
+  logic [31:0] state, next;
+  beat_t added;
+
+  assign added = beats_q[2];
+  assign state = states_q[added.source];
+  assign next  = added.empty ? state : fed_back(state) ^ beat_q;
 
   always_ff @(posedge clk) begin : follow
-    automatic logic [31:0] next;
     if (valid_q[2]) begin
-      next = empty_q[2] ? state_q : fed_back(state_q) ^ beat_q;
-      state_q   <= next;
+      states_q[added.source] <= added.last ? '1 : next;
       back_q[0] <= next;
     end
-    if (rst || (valid_q[2] && last_q[2])) state_q <= '1;
-    left_q <= {left_q[Steps-2:0], empty_q[2] ? 6'd0 : zeros2_q};
-    done_q <= rst ? '0 : {done_q[Steps-1:0], valid_q[2] && last_q[2]};
+    if (rst) states_q <= '1;
+    left_q   <= {left_q[Steps-2:0], added.zeros};
+    source_q <= {source_q[Steps-1:0], added.source};
+    done_q   <= rst ? '0 : {done_q[Steps-1:0], valid_q[2] && added.last};
   end
 
   // ------------------------------------------------------------------------------- zeros, taken back
@@ -192,17 +224,27 @@ module fb_store_crc32c #(
     end
   end
 
-  assign sum_valid = done_q[Steps];
+  always_comb begin : show
+    sum_valid = '0;
+    sum_valid[source_q[Steps]] = done_q[Steps];
+  end
   assign sum = ~back_q[Steps];
 
 `ifndef SYNTHESIS
-  keep_is_whole :
-  assert property (@(posedge clk) disable iff (rst) valid && !last |-> keep == '1)
-  else $error("fb_store_crc32c (%m): keep=%0h before the last beat", keep);
+  for (genvar i = 0; i < Sources; i++) begin : gen_watch
+    beats_are_full :
+    assert property (@(posedge clk) disable iff (rst) valid[i] && !last[i] |-> bytes[i] == 7'd64)
+    else $error("fb_store_crc32c (%m): %0d bytes in front of the last beat", bytes[i]);
 
-  keep_has_no_holes :
-  assert property (@(posedge clk) disable iff (rst) valid |-> (keep & (keep + 64'd1)) == '0)
-  else $error("fb_store_crc32c (%m): keep=%0h has holes", keep);
+    bytes_fit :
+    assert property (@(posedge clk) disable iff (rst) valid[i] |-> bytes[i] <= 7'd64)
+    else $error("fb_store_crc32c (%m): %0d bytes in a beat of 64", bytes[i]);
+
+    tail_is_zero :
+    assert property (@(posedge clk) disable iff (rst)
+                     valid[i] && bytes[i] < 7'd64 |-> (data[i] >> {bytes[i][5:0], 3'd0}) == '0)
+    else $error("fb_store_crc32c (%m): behind its %0d bytes a beat is not zero", bytes[i]);
+  end
 `endif
 
 endmodule

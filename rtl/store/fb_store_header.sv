@@ -6,14 +6,14 @@
 //              memory of 256 characters, which fb_store_bin2ascii fills with the extent's numbers. What
 //              it writes is, byte by byte, forebay_spec::store::page::Facts::to_page(). The fields
 //              of one page are written while the one before leaves, behind the place where these
-//              were read for the last time. With Small it is the last 512 bytes alone, the header of
-//              a small object, with time and check sum in it: Facts::to_header().
-// Handshake:   valid/ready; facts are taken when their last field is written, TVALID does not depend
+//              were read for the last time. With `cfg_small` it is the last 512 bytes alone, the
+//              header of a small object, with time and check sum in it: Facts::to_header().
+// Handshake:   valid/ready, whole beats; facts are taken when their last field is written, TVALID does not depend
 //              on TREADY.
 // Latency:     with DigitBits = 4 the first beat comes 145 cycles after the facts, the last one 348.
 // Throughput:  a page in 224 cycles, with DigitBits = 2 in 291, with DigitBits = 1 in 488: of its 64
-//              beats 21 take eight cycles, the others one; then digits are waited for. With Small a
-//              header in 167 cycles, all of whose eight beats take eight.
+//              beats 21 take eight cycles, the others one; then digits are waited for. With
+//              `cfg_small` a header in 167 cycles, all of whose eight beats take eight.
 // Limits:      cfg_* is steady while there are facts or a page. 512-bit registers: one, the beat
 //              that is composed and sent. The template is in a block RAM.
 // Does not implement: headers of other kinds; what is behind a payload.
@@ -24,12 +24,12 @@ module fb_store_header
   import fb_store_pkg::*;
   import fb_store_rom_pkg::*;
 #(
-    parameter int unsigned DigitBits = 4,  // of a number, counted in a cycle: 1, 2 or 4
-    parameter bit Small = 1'b0  // headers of small objects
+    parameter int unsigned DigitBits = 4  // of a number, counted in a cycle: 1, 2 or 4
 ) (
     input wire clk,
     input wire rst,
 
+    input wire         cfg_small,     // headers of small objects
     input wire [127:0] cfg_session,   // the UUID's first byte lowest
     input wire [ 31:0] cfg_extension, // the first character lowest, padded with NUL
 
@@ -40,27 +40,21 @@ module fb_store_header
     output logic         m_axis_page_tvalid,
     input  wire          m_axis_page_tready,
     output logic [511:0] m_axis_page_tdata,
-    output logic [ 63:0] m_axis_page_tkeep,   // all ones
     output logic         m_axis_page_tlast
 );
 
   // ------------------------------------------------------------------------------------ the template
-  localparam int unsigned Words = 192;  // of the template, eight characters each
+  // Words of the template, eight characters each.
   localparam int unsigned Texts = 64;  // the first one of the text
   localparam int unsigned Seconds = 128;  // the first one of the second header
-  localparam int unsigned Feed = 192;  // behind them: blanks, a line feed
+  localparam int unsigned Smalls = 192;  // behind them: the header of a small object
   localparam int unsigned RomWords = 256;
   localparam logic [7:0] Blank = 8'h20;
   localparam logic [7:0] Zero = 8'h30;
-  typedef logic [Words-1:0][71:0] page_t;
   typedef logic [RomWords-1:0][71:0] rom_t;
 
-  localparam page_t Whole = {
-    Small ? SMALL_WHOLE : PAGE_WHOLE[Words-1:Seconds], PAGE_WHOLE[Seconds-1:0]
-  };
-  localparam page_t Part = {
-    Small ? SMALL_PART : PAGE_PART[Words-1:Seconds], PAGE_PART[Seconds-1:0]
-  };
+  localparam rom_t Whole = {SMALL_WHOLE, PAGE_WHOLE};
+  localparam rom_t Part = {SMALL_PART, PAGE_PART};
 
   // Places of the fields in the memory, in words of four characters, in the order of fb_store_bin2ascii.
   // A field stands at the end of its words.
@@ -116,21 +110,19 @@ module fb_store_header
     return moved(hole, FIELD_NAME_STREAM, 5, PlaceStream, 2);
   endfunction
 
-  function automatic rom_t rom_of(input page_t page);
-    for (int unsigned word = Words; word < RomWords; word++) rom_of[word] = '0;
-    for (int unsigned word = 0; word < Words; word++) begin
+  function automatic rom_t rom_of(input rom_t page);
+    for (int unsigned word = 0; word < RomWords; word++) begin
       for (int unsigned at = 0; at < 8; at++) begin
         rom_of[word][9*at+:9] = page[word][9*at+:9];
         if (page[word][9*at+8])
           rom_of[word][9*at+:8] = places(32'(page[word][9*at+:8]), word >= Seconds);
       end
     end
-    for (int unsigned at = 0; at < 8; at++) rom_of[Feed][9*at+:9] = {1'b0, at == 7 ? "\n" : Blank};
   endfunction
 
   // What a header's check sum has of literal characters. Its own ones count as blanks; where fewer
   // characters are shown than are written and summed, these are zeros (stream, seconds, size).
-  function automatic logic [17:0] literals(input page_t page, input int unsigned first);
+  function automatic logic [17:0] literals(input rom_t page, input int unsigned first);
     literals = '0;
     for (int unsigned word = first; word < first + 64; word++) begin
       for (int unsigned at = 0; at < 8; at++) begin
@@ -166,23 +158,28 @@ module fb_store_header
   localparam logic [1:0][1:0][17:0] SumOf = {
     literals(Whole, Seconds), literals(Whole, 0), literals(Part, Seconds), literals(Part, 0)
   };
+  localparam logic [1:0][17:0] SumOfSmall = {literals(Whole, Smalls), literals(Part, Smalls)};
 
   // Beats of the page. The fields' memory is read two cycles after a beat has begun.
   localparam int unsigned BlankBeat = (behind_text() + 7) / 8;  // blanks from here on
   localparam int unsigned FeedBeat = 55;  // the last one of the JSON
   localparam int unsigned SecondBeat = 56;
-  localparam int unsigned FirstBeat = Small ? SecondBeat : 0;
   localparam int unsigned TextEnd = (behind_holes(Texts, Seconds) + 2 + 7) / 8;
   localparam int unsigned HeadEnd = SecondBeat + (behind_holes(
-      Seconds, Words
+      Seconds, Smalls
   ) + 2 - Seconds + 7) / 8;
+  localparam int unsigned SmallEnd = SecondBeat + (behind_holes(
+      Smalls, RomWords
+  ) + 2 - Smalls + 7) / 8;
 
-  if (BlankBeat >= FeedBeat || TextEnd > BlankBeat || HeadEnd > 63) begin : gen_bad_template
+  if (BlankBeat >= FeedBeat || TextEnd > BlankBeat || HeadEnd > 63 || SmallEnd > 63)
+  begin : gen_bad_template
     $fatal(
         1,
-        "fb_store_header (%m): the template of fb_store_rom_pkg does not fit: text to %0d, %0d",
+        "fb_store_header (%m): the template of fb_store_rom_pkg does not fit: %0d, %0d, %0d",
         TextEnd,
-        HeadEnd
+        HeadEnd,
+        SmallEnd
     );
   end
 
@@ -191,12 +188,13 @@ module fb_store_header
   logic [ 5:0] waddr;
   logic [31:0] wdata;
   fb_store_bin2ascii #(
-      .Bits (DigitBits),
+      .Bits(DigitBits),
       .SumOf(SumOf),
-      .Small(Small)
+      .SumOfSmall(SumOfSmall)
   ) u_digits (
       .clk,
       .rst,
+      .cfg_small,
       .cfg_session,
       .cfg_extension,
       .s_facts_tvalid,
@@ -226,15 +224,13 @@ module fb_store_header
   assign begins = due_q && (!busy_q || page_ends);
   // A cycle late: what was read stays read until the fields of the next page are there.
   always_ff @(posedge clk) begin : free
-    text_free <= !due_q && (!busy_q || beat_q >= 6'(Small ? HeadEnd : TextEnd));
-    head_free <= !due_q && (!busy_q || beat_q >= 6'(HeadEnd));
+    text_free <= !due_q && (!busy_q || beat_q >= (cfg_small ? 6'(SmallEnd) : 6'(TextEnd)));
+    head_free <= !due_q && (!busy_q || beat_q >= (cfg_small ? 6'(SmallEnd) : 6'(HeadEnd)));
   end
-
 
   always_comb begin : choose_word
     word = {1'b0, beat_q[3:0], slice_q};
-    if (beat_q >= 6'(SecondBeat)) word = {2'b10, beat_q[2:0], slice_q};
-    if (beat_q == 6'(FeedBeat)) word = 8'(Feed);
+    if (beat_q >= 6'(SecondBeat)) word = {1'b1, cfg_small, beat_q[2:0], slice_q};
   end
 
   always_ff @(posedge clk) begin : walk
@@ -245,11 +241,12 @@ module fb_store_header
     if (begins) busy_q <= 1'b1;
     else if (page_ends) busy_q <= 1'b0;
     if (steps && !blanks) slice_q <= slice_q + 1'b1;
-    if (beat_ends) beat_q <= page_ends ? 6'(FirstBeat) : beat_q + 1'b1;
+    if (beat_ends) beat_q <= beat_q + 1'b1;
+    if (begins) beat_q <= cfg_small ? 6'(SecondBeat) : '0;
     if (rst) begin
       due_q   <= 1'b0;
       busy_q  <= 1'b0;
-      beat_q  <= 6'(FirstBeat);
+      beat_q  <= '0;
       slice_q <= '0;
     end
   end
@@ -266,7 +263,7 @@ module fb_store_header
   // A cycle later: the word is there, its holes are filled.
   logic [71:0] rom_q;
   logic [63:0] filled;
-  logic step_q, end_q, last_q, clear_q, put_q, header_q;
+  logic step_q, end_q, last_q, clear_q, feed_q, put_q, header_q;
   logic [2:0] put_slice_q;
   always_ff @(posedge clk) begin : look_up
     if (run) begin
@@ -275,8 +272,9 @@ module fb_store_header
       end_q <= beat_ends;
       last_q <= page_ends;
       clear_q <= beat_q == 6'(BlankBeat);
-      put_q <= steps && (!blanks || beat_q == 6'(FeedBeat));
-      put_slice_q <= beat_q == 6'(FeedBeat) ? 3'd7 : slice_q;
+      feed_q <= beat_q == 6'(FeedBeat);
+      put_q <= steps && !blanks;
+      put_slice_q <= slice_q;
       header_q <= beat_q < 6'(Texts / 8) || beat_q >= 6'(SecondBeat);
     end
     if (rst) step_q <= 1'b0;
@@ -301,7 +299,7 @@ module fb_store_header
     // In names zeros stand where numbers have blanks, which differ from them by a bit.
     assign name = header_q && (
         (number[7:2] >= 6'(PlaceObject) && number[7:2] < 6'(PlaceSeconds)) ||
-        (Small && number[7:2] >= 6'(PlaceTime) && number[7:2] < 6'(PlaceLength)));
+        (cfg_small && number[7:2] >= 6'(PlaceTime) && number[7:2] < 6'(PlaceLength)));
     assign filled[8*at+:8] = rom_q[9*at+8] ? four[number[1:0]] | {3'd0, name, 4'd0} : number;
   end
 
@@ -313,6 +311,7 @@ module fb_store_header
       for (int unsigned slice = 0; slice < 8; slice++)
       if (put_q && put_slice_q == 3'(slice)) beat_data_q[64*slice+:64] <= filled;
       if (step_q && clear_q) beat_data_q <= {64{Blank}};
+      if (step_q && feed_q) beat_data_q[511-:8] <= "\n";
       valid_q <= step_q && end_q;
       page_last_q <= last_q;
     end
@@ -320,7 +319,6 @@ module fb_store_header
   end
   assign m_axis_page_tvalid = valid_q;
   assign m_axis_page_tdata  = beat_data_q;
-  assign m_axis_page_tkeep  = '1;
   assign m_axis_page_tlast  = page_last_q;
 
 `ifndef SYNTHESIS

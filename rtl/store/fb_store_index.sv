@@ -14,7 +14,7 @@
 //              times; then its rows are lost, and counted. So are those of a group if the flush for
 //              their data has failed as often.
 // Handshake:   valid/ready.
-// Latency:     a row is in its columns after 12 cycles; a block takes 66 cycles to the check sum, two
+// Latency:     a row is in its columns after 12 cycles; a block takes 140 cycles to the check sum, two
 //              answers of the SSD, and 66 cycles to be written.
 // Throughput:  a row in 12 cycles, while up to Blocks - 1 blocks wait for answers.
 // Limits:      `restart` only while `busy` is low and `rows` is 0; settings are steady otherwise.
@@ -46,15 +46,22 @@ module fb_store_index
     output logic s_axis_row_tready,
     input  row_t s_axis_row_tdata,
 
-    // Writes of the streamer, and its answers to them.
-    output logic                       m_axis_wr_tvalid,
-    input  wire                        m_axis_wr_tready,
-    output logic [ USER_DATA_BITS-1:0] m_axis_wr_tdata,
-    output logic [USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,
-    output logic                       m_axis_wr_tlast,
-    input  wire                        s_axis_wrsp_tvalid,
-    output logic                       s_axis_wrsp_tready,
-    input  wire  [                7:0] s_axis_wrsp_tdata,
+    // Beats of a block for its check sum, and this.
+    output logic                      crc_valid,
+    input  wire                       crc_ready,
+    output logic [USER_DATA_BITS-1:0] crc_data,
+    output logic                      crc_last,
+    input  wire                       sum_valid,
+    input  wire  [              31:0] sum,
+
+    // Writes of the streamer, whole beats, and its answers to them.
+    output logic                      m_axis_wr_tvalid,
+    input  wire                       m_axis_wr_tready,
+    output logic [USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic                      m_axis_wr_tlast,
+    input  wire                       s_axis_wrsp_tvalid,
+    output logic                      s_axis_wrsp_tready,
+    input  wire  [               7:0] s_axis_wrsp_tdata,
 
     output logic        busy,    // a sync goes on, or a block is on its way
     output logic [15:0] rows,    // that are in no block yet
@@ -108,10 +115,6 @@ module fb_store_index
 
   assign due = count_q != '0 && (owed_q || (cfg_wait != '0 && waited_q >= cfg_wait));
   assign s_axis_row_tready = fill_q == COLUMN && !filler_q && column_q == '0;
-
-  // No column of the index.
-  logic unused;
-  assign unused = &{1'b0, s_axis_row_tdata.tag, 1'b0};
 
   // The value repeated all over a beat, and in which bytes it counts.
   function automatic logic [PAGE_SHIFT-1:0] at(input logic [PAGE_SHIFT-1:0] first,
@@ -223,9 +226,9 @@ module fb_store_index
   logic flush_q, awaited_q;  // a flush before the group is to be sent; its answer is awaited
   count_t unanswered_q;  // blocks of the group
   logic   bad_q;  // an answer was an error
-  logic sum_valid, summed_q, ends, none, lose, last_try, give_up, moves, last, last_block;
+  logic summed_q, ends, none, lose, last_try, give_up, moves, steps, last, last_block;
   count_t candidates, group, leaving;
-  logic [31:0] sum, sum_q;
+  logic [31:0] sum_q;
   logic [RowBits:0] oldest_rows;
   logic [USER_DATA_BITS-1:0] composed;
 
@@ -250,8 +253,8 @@ module fb_store_index
       send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
 
   // The beat that is looked at comes out of the memory a cycle after it was asked for.
-  assign read = (send_q == SUM || moves) && (send_q == SUM || send_q == BLOCK) ? read_q + 1'b1 :
-      read_q;
+  assign steps = send_q == SUM ? crc_ready : send_q == BLOCK && moves;
+  assign read = read_q + BeatBits'(steps);
 
   always_comb begin : compose
     composed = beat;
@@ -265,29 +268,21 @@ module fb_store_index
     end
   end
 
-  fb_store_crc32c u_crc (
-      .clk,
-      .rst,
-      .valid(send_q == SUM),
-      .data (composed),
-      .keep ('1),
-      .last (last),
-      .sum_valid,
-      .sum
-  );
+  assign crc_valid = send_q == SUM;
+  assign crc_data  = composed;
+  assign crc_last  = last;
 
   always_comb begin : offer
     m_axis_wr_tvalid = flush_q || send_q == ADDRESS || send_q == BLOCK;
     m_axis_wr_tlast  = flush_q || (send_q == BLOCK && last);
     m_axis_wr_tdata  = composed;
-    if (send_q != BLOCK) begin
+    if (flush_q || send_q == ADDRESS) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] =
           flush_q ? '0 : {at_q + PageBits'(sent_q), PAGE_SHIFT'(0)};
       m_axis_wr_tdata[USER_WRITE_FLUSH_BIT] = cfg_flush && (flush_q || last_block);
     end
   end
-  assign m_axis_wr_tkeep = '1;
   assign moves = m_axis_wr_tvalid && m_axis_wr_tready;
 
   always_ff @(posedge clk) begin : send
@@ -300,6 +295,7 @@ module fb_store_index
     end
     if (moves && cfg_flush && (flush_q || (send_q == ADDRESS && last_block))) flushed_q <= full_q;
     if (hand_over) rows_q[filling] <= count_q;
+    read_q <= read;
 
     unique case (send_q)
       REST: begin
@@ -326,8 +322,7 @@ module fb_store_index
         end
       end
       SUM: begin
-        read_q <= read_q + 1'b1;
-        if (last) send_q <= AWAIT;
+        if (steps && last) send_q <= AWAIT;
       end
       AWAIT:
       if (summed_q && !awaited_q) begin
@@ -349,7 +344,6 @@ module fb_store_index
       end
       BLOCK:
       if (moves) begin
-        read_q <= read_q + 1'b1;
         if (last) begin
           summed_q <= 1'b0;
           sent_q   <= sent_q + 1'b1;
@@ -420,14 +414,14 @@ module fb_store_index
 `endif
 
   fb_axis_check #(
-      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Width(USER_DATA_BITS + 1),
       .Name ("m_axis_wr")
   ) u_check_wr (
       .clk,
       .rst,
       .valid(m_axis_wr_tvalid),
       .ready(m_axis_wr_tready),
-      .data ({m_axis_wr_tdata, m_axis_wr_tkeep, m_axis_wr_tlast})
+      .data ({m_axis_wr_tdata, m_axis_wr_tlast})
   );
 
 endmodule

@@ -2,9 +2,8 @@
 //
 // fb_store_pages: has a page written in front of each extent, and lets its row go on when it is there.
 //
-// What:        rows of stored extents give their facts to fb_store_header, whose pages become writes of
-//              the streamer; all rows wait in order, those with a page for its answer. Without
-//              `cfg_page` they go through.
+// What:        facts of stored extents become pages, and these writes of the streamer; all rows wait in
+//              order, those with a page for its answer. Without `cfg_page` they go through.
 // Handshake:   valid/ready.
 // Latency:     that of fb_store_header, and of the SSD. Throughput: as fb_store_header.
 // Limits:      Depth rows, and one more, may wait for answers.
@@ -22,9 +21,7 @@ module fb_store_pages
     input wire clk,
     input wire rst,
 
-    input wire         cfg_page,      // extents have a page
-    input wire [127:0] cfg_session,   // byte 0 of the UUID lowest
-    input wire [ 31:0] cfg_extension, // of file names, first character lowest
+    input wire cfg_page,  // extents have a page
 
     input  wire  s_axis_row_tvalid,
     output logic s_axis_row_tready,
@@ -33,30 +30,38 @@ module fb_store_pages
     input  wire  m_axis_row_tready,
     output row_t m_axis_row_tdata,
 
-    // Writes of the streamer, and its answers to them.
-    output logic                       m_axis_wr_tvalid,
-    input  wire                        m_axis_wr_tready,
-    output logic [ USER_DATA_BITS-1:0] m_axis_wr_tdata,
-    output logic [USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,
-    output logic                       m_axis_wr_tlast,
-    input  wire                        s_axis_wrsp_tvalid,
-    output logic                       s_axis_wrsp_tready,
-    input  wire  [                7:0] s_axis_wrsp_tdata,
+    // What pages are made of, taken with the row, and these.
+    output logic                        m_facts_tvalid,
+    input  wire                         m_facts_tready,
+    output facts_t                      m_facts_tdata,
+    input  wire                         s_axis_page_tvalid,
+    output logic                        s_axis_page_tready,
+    input  wire    [USER_DATA_BITS-1:0] s_axis_page_tdata,
+    input  wire                         s_axis_page_tlast,
+
+    // Writes of the streamer, whole beats, and its answers to them.
+    output logic                      m_axis_wr_tvalid,
+    input  wire                       m_axis_wr_tready,
+    output logic [USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic                      m_axis_wr_tlast,
+    input  wire                       s_axis_wrsp_tvalid,
+    output logic                      s_axis_wrsp_tready,
+    input  wire  [               7:0] s_axis_wrsp_tdata,
 
     output logic [15:0] waiting  // rows inside
 );
 
   logic paged, room, out_valid, out_paged, takes, leaves, answered;
   logic [7:0] code;
-  logic facts_valid, facts_ready, places_ready, place_valid, page_valid, page_ready, page_last;
+  logic places_ready, place_valid;
   logic [63:0] place;
-  logic [USER_DATA_BITS-1:0] page;
   row_t row;
   logic inside_q;  // the address of a page has gone out
 
   assign paged = cfg_page && (s_axis_row_tdata.flags & (ROW_SKIPPED | ROW_FAILED)) == '0;
-  assign facts_valid = s_axis_row_tvalid && paged && room && places_ready;
-  assign s_axis_row_tready = room && (!paged || (facts_ready && places_ready));
+  assign m_facts_tvalid = s_axis_row_tvalid && paged && room && places_ready;
+  assign m_facts_tdata = s_axis_row_tdata.facts;
+  assign s_axis_row_tready = room && (!paged || (m_facts_tready && places_ready));
   assign takes = s_axis_row_tvalid && s_axis_row_tready;
 
   fb_common_fifo_bram #(
@@ -90,28 +95,12 @@ module fb_store_pages
       .level  ()
   );
 
-  fb_store_header u_page (
-      .clk,
-      .rst,
-      .cfg_session,
-      .cfg_extension,
-      .s_facts_tvalid(facts_valid),
-      .s_facts_tready(facts_ready),
-      .s_facts_tdata(s_axis_row_tdata.facts),
-      .m_axis_page_tvalid(page_valid),
-      .m_axis_page_tready(page_ready),
-      .m_axis_page_tdata(page),
-      .m_axis_page_tkeep(),
-      .m_axis_page_tlast(page_last)
-  );
-
-  assign m_axis_wr_tvalid = page_valid && (inside_q || place_valid);
-  assign m_axis_wr_tkeep = '1;
-  assign m_axis_wr_tlast = inside_q && page_last;
-  assign page_ready = inside_q && m_axis_wr_tready;
+  assign m_axis_wr_tvalid = s_axis_page_tvalid && (inside_q || place_valid);
+  assign m_axis_wr_tlast = inside_q && s_axis_page_tlast;
+  assign s_axis_page_tready = inside_q && m_axis_wr_tready;
 
   always_comb begin : compose
-    m_axis_wr_tdata = page;
+    m_axis_wr_tdata = s_axis_page_tdata;
     if (!inside_q) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = place;
@@ -160,14 +149,14 @@ module fb_store_pages
 `endif
 
   fb_axis_check #(
-      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Width(USER_DATA_BITS + 1),
       .Name ("m_axis_wr")
   ) u_check_wr (
       .clk,
       .rst,
       .valid(m_axis_wr_tvalid),
       .ready(m_axis_wr_tready),
-      .data ({m_axis_wr_tdata, m_axis_wr_tkeep, m_axis_wr_tlast})
+      .data ({m_axis_wr_tdata, m_axis_wr_tlast})
   );
 
   fb_axis_check #(

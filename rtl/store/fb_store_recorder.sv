@@ -2,13 +2,14 @@
 //
 // fb_store_recorder: between what comes from the network, what goes to it, and the streamer.
 //
-// What:        extents go to the SSD one behind the other, each with a page in front of it, or small
+// What:        extents go to the SSD one behind the other, each with a page in front of it, or batched
 //              ones in batches, and an index says what lies where; objects come back by order of
 //              registers (regs/recorder.rdl). The drawing stands in docs/reference/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
-// Latency:     2 cycles from an extent's first beat to its address, 3 to itself.
+// Latency:     4 cycles from an extent's first beat to its address, 5 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
-// Limits:      512-bit registers: four, those of block RAM and of two makers of headers.
+// Limits:      512-bit registers: five, those of block RAM, of the maker of headers, and two of check
+//              sums.
 // Does not implement: processing elements: tags and settings go to them, packets and results come back.
 
 `default_nettype none
@@ -173,23 +174,15 @@ module fb_store_recorder
   // ------------------------------------------------------------------------------------- recording
   localparam int unsigned Sources = 3;  // of writes: payload, pages, blocks of the index
   localparam int unsigned BATCH_PAGES = 16;  // of a batch, where software says none
+  localparam int unsigned MOST_PAGES = 256;  // of a batch
 
   logic [Sources-1:0] wr_valid, wr_ready, wr_last, answer_valid, answer_ready;
   logic [Sources-1:0][USER_DATA_BITS-1:0] wr_data;
-  logic [Sources-1:0][USER_BEAT_BYTES-1:0] wr_keep;
-  logic [7:0] answer;
-  logic
-      placed_valid,
-      placed_ready,
-      stored_valid,
-      stored_ready,
-      joined_valid,
-      joined_ready,
-      row_valid,
-      row_ready;
-  row_t placed, stored, joined, row;
-  logic open, batch_open, syncing, restart, late, unjudged, stray;
-  logic [15:0] waiting, batching, paging, rows;
+  logic part_valid, part_ready, joined_valid, joined_ready, row_valid, row_ready;
+  part_t stored;
+  row_t joined, row;
+  logic collecting, writing, syncing, restart, late, unjudged, stray, ended;
+  logic [15:0] collected, waiting, paging, rows;
   logic [63:0] position, lost;
   logic [31:0] blocks, blocks_failed;
 
@@ -199,28 +192,77 @@ module fb_store_recorder
 
   always_ff @(posedge clk) begin : stop
     stopped_q <= rst || (!out.control.enable.value && (stopped_q ||
-        (!open && !batch_open && waiting == '0 && batching == '0 && paging == '0 && rows == '0 &&
-         !syncing)));
+        (!writing && collected == '0 && waiting == '0 && paging == '0 && rows == '0 && !syncing)));
   end
 
   logic batched, taking;
-  logic [31:PAGE_SHIFT] batch_pages;
+  logic [31:PAGE_SHIFT] batch;
   assign batched = out.control.batches.value && !out.control.pages.value;
-  assign taking = out.control.enable.value && !stopped_q;
-  assign batch_pages = out.batch.pages.value == '0 ? (32 - PAGE_SHIFT)'(BATCH_PAGES) :
-      out.batch.pages.value;
+  assign taking  = out.control.enable.value && !stopped_q;
+  always_comb begin : limit_batch
+    batch = out.batch.pages.value;
+    if (batch == '0) batch = (32 - PAGE_SHIFT)'(BATCH_PAGES);
+    if (batch > (32 - PAGE_SHIFT)'(MOST_PAGES)) batch = (32 - PAGE_SHIFT)'(MOST_PAGES);
+  end
 
-  logic extent_valid, extent_ready, head_valid, head_ready;
-  logic object_valid, object_ready, object_last, object_broken;
-  tagged_t extent, head;
-  logic [ USER_DATA_BITS-1:0] object;
-  logic [USER_BEAT_BYTES-1:0] object_keep;
+  // Check sums of what three bring: payload, which comes first, blocks of the index that are written
+  // and those that are read.
+  localparam int unsigned Summed = 3;
+  logic [Summed-1:0] crc_valid, crc_ready, crc_last, sum_valid;
+  logic [Summed-1:0][USER_DATA_BITS-1:0] crc_data;
+  logic [31:0] sum;
+  logic crc_small, crc_written;
+  beat_t crc_of_small, crc_of_written, crc_beat;
 
-  // A batch ends when its rows have no room: before the table has none for more extents.
-  localparam int unsigned Extents = 512;  // without an index record
+  // Of small extents before they are written, of others while they are.
+  assign crc_beat = batched ? crc_of_small : crc_of_written;
+  assign crc_valid[0] = crc_small || crc_written;
+  assign crc_data[0] = crc_beat.data;
+  assign crc_last[0] = crc_beat.last;
+
+  // Payload never waits, and its sum asks for no more of a beat.
+  logic unused;
+  assign unused = &{1'b0, crc_ready[0], crc_beat.broken, crc_beat.cut};
+
+  fb_store_crc32c #(
+      .Sources(Summed)
+  ) u_crc (
+      .clk,
+      .rst,
+      .valid(crc_valid),
+      .ready(crc_ready),
+      .data (crc_data),
+      .bytes({7'd64, 7'd64, crc_beat.bytes}),
+      .last (crc_last),
+      .sum_valid,
+      .sum
+  );
+
+  // Headers of small extents, and pages of others.
+  logic small_facts_valid, page_facts_valid, facts_ready;
+  facts_t small_facts, page_facts;
+  logic page_valid, header_ready, page_ready, page_last;
+  logic [USER_DATA_BITS-1:0] page;
+
+  fb_store_header u_header (
+      .clk,
+      .rst,
+      .cfg_small(batched),
+      .cfg_session({out.session_high.high.value, out.session_low.low.value}),
+      .cfg_extension(out.extension.characters.value),
+      .s_facts_tvalid(batched ? small_facts_valid : page_facts_valid),
+      .s_facts_tready(facts_ready),
+      .s_facts_tdata(batched ? small_facts : page_facts),
+      .m_axis_page_tvalid(page_valid),
+      .m_axis_page_tready(batched ? header_ready : page_ready),
+      .m_axis_page_tdata(page),
+      .m_axis_page_tlast(page_last)
+  );
+
+  logic head_valid, head_ready;
+  metadata_t head;
   fb_store_table #(
-      .Extents (Extents),
-      .Metadata($bits(tagged_t) - PACKET_TAG_BITS)
+      .Extents(512)
   ) u_table (
       .clk,
       .rst,
@@ -238,12 +280,12 @@ module fb_store_recorder
       .s_axis_result_tready,
       .s_axis_result_tid,
       .s_axis_result_tdata({s_axis_result_tuser, s_axis_result_tdata}),
-      .m_axis_head_tvalid(extent_valid),
-      .m_axis_head_tready(extent_ready),
-      .m_axis_head_tdata(extent),
-      .s_axis_row_tvalid(stored_valid),
-      .s_axis_row_tready(stored_ready),
-      .s_axis_row_tdata(stored),
+      .m_axis_head_tvalid(head_valid),
+      .m_axis_head_tready(head_ready),
+      .m_axis_head_tdata(head),
+      .s_axis_part_tvalid(part_valid),
+      .s_axis_part_tready(part_ready),
+      .s_axis_part_tdata(stored),
       .m_axis_row_tvalid(joined_valid),
       .m_axis_row_tready(joined_ready),
       .m_axis_row_tdata(joined),
@@ -252,78 +294,81 @@ module fb_store_recorder
       .stray
   );
 
-  fb_store_batch #(
-      .Depth(Extents / 2)
-  ) u_batch (
+  logic small_valid, small_ready, beat_valid, beat_ready;
+  small_t small_extent;
+  beat_t  beat;
+  fb_store_collect u_collect (
       .clk,
       .rst,
       .cfg_small(batched),
       .cfg_enable(taking),
-      .cfg_batch(batch_pages),
-      .cfg_wait(out.batch.wait_cycles.value),
-      .cfg_session({out.session_high.high.value, out.session_low.low.value}),
-      .cfg_extension(out.extension.characters.value),
-      .s_axis_head_tvalid(extent_valid),
-      .s_axis_head_tready(extent_ready),
-      .s_axis_head_tdata(extent),
+      .cfg_batch(batch),
+      .s_axis_head_tvalid(head_valid),
+      .s_axis_head_tready(head_ready),
+      .s_axis_head_tdata(head),
       .s_axis_object_tvalid,
       .s_axis_object_tready,
       .s_axis_object_tdata,
       .s_axis_object_tkeep,
       .s_axis_object_tlast,
       .s_axis_object_tuser,
-      .m_axis_head_tvalid(head_valid),
-      .m_axis_head_tready(head_ready),
-      .m_axis_head_tdata(head),
-      .m_axis_object_tvalid(object_valid),
-      .m_axis_object_tready(object_ready),
-      .m_axis_object_tdata(object),
-      .m_axis_object_tkeep(object_keep),
-      .m_axis_object_tlast(object_last),
-      .m_axis_object_tuser(object_broken),
-      .s_axis_row_tvalid(placed_valid),
-      .s_axis_row_tready(placed_ready),
-      .s_axis_row_tdata(placed),
-      .m_axis_row_tvalid(stored_valid),
-      .m_axis_row_tready(stored_ready),
-      .m_axis_row_tdata(stored),
-      .open(batch_open),
-      .waiting(batching)
+      .crc_valid(crc_small),
+      .crc_beat(crc_of_small),
+      .sum_valid(batched && sum_valid[0]),
+      .sum,
+      .m_facts_tvalid(small_facts_valid),
+      .m_facts_tready(facts_ready),
+      .m_facts_tdata(small_facts),
+      .m_extent_tvalid(small_valid),
+      .m_extent_tready(small_ready),
+      .m_extent_tdata(small_extent),
+      .m_beat_tvalid(beat_valid),
+      .m_beat_tready(beat_ready),
+      .m_beat_tdata(beat),
+      .open(collecting),
+      .ended,
+      .waiting(collected)
   );
 
-  fb_store_append u_append (
+  fb_store_write u_write (
       .clk,
       .rst,
       .restart,
-      .cfg_enable(batched || taking),  // what a batch has taken goes on
       .cfg_ring(out.control.data_ring.value),
+      .cfg_small(batched),
       .cfg_page(out.control.pages.value),
-      .cfg_fill(out.control.pages.value || batched),
-      .cfg_room(batched ? batch_pages : '0),
+      .cfg_batch(batch),
+      .cfg_wait(out.batch.wait_cycles.value),
       .cfg_stride(out.control.pages.value || batched ? '0 : out.stride.pages.value),
       .cfg_base(out.data_address.pages.value),
       .cfg_bytes(out.data_bytes.pages.value),
-      .s_axis_head_tvalid(head_valid),
-      .s_axis_head_tready(head_ready),
-      .s_axis_head_tdata(head),
-      .s_axis_object_tvalid(object_valid),
-      .s_axis_object_tready(object_ready),
-      .s_axis_object_tdata(object),
-      .s_axis_object_tkeep(object_keep),
-      .s_axis_object_tlast(object_last),
-      .s_axis_object_tuser(object_broken),
+      .ended,
+      .coming(collected),
+      .s_beat_tvalid(beat_valid),
+      .s_beat_tready(beat_ready),
+      .s_beat_tdata(beat),
+      .s_extent_tvalid(small_valid),
+      .s_extent_tready(small_ready),
+      .s_extent_tdata(small_extent),
+      .s_axis_header_tvalid(page_valid),
+      .s_axis_header_tready(header_ready),
+      .s_axis_header_tdata(page),
+      .s_axis_header_tlast(page_last),
+      .crc_valid(crc_written),
+      .crc_beat(crc_of_written),
+      .sum_valid(!batched && sum_valid[0]),
+      .sum,
       .m_axis_wr_tvalid(wr_valid[0]),
       .m_axis_wr_tready(wr_ready[0]),
       .m_axis_wr_tdata(wr_data[0]),
-      .m_axis_wr_tkeep(wr_keep[0]),
       .m_axis_wr_tlast(wr_last[0]),
       .s_axis_wrsp_tvalid(answer_valid[0]),
       .s_axis_wrsp_tready(answer_ready[0]),
-      .s_axis_wrsp_tdata(answer),
-      .m_axis_row_tvalid(placed_valid),
-      .m_axis_row_tready(placed_ready),
-      .m_axis_row_tdata(placed),
-      .open,
+      .s_axis_wrsp_tdata,
+      .m_axis_part_tvalid(part_valid),
+      .m_axis_part_tready(part_ready),
+      .m_axis_part_tdata(stored),
+      .open(writing),
       .waiting,
       .position
   );
@@ -332,22 +377,26 @@ module fb_store_recorder
       .clk,
       .rst,
       .cfg_page(out.control.pages.value),
-      .cfg_session({out.session_high.high.value, out.session_low.low.value}),
-      .cfg_extension(out.extension.characters.value),
       .s_axis_row_tvalid(joined_valid),
       .s_axis_row_tready(joined_ready),
       .s_axis_row_tdata(joined),
       .m_axis_row_tvalid(row_valid),
       .m_axis_row_tready(row_ready),
       .m_axis_row_tdata(row),
+      .m_facts_tvalid(page_facts_valid),
+      .m_facts_tready(facts_ready),
+      .m_facts_tdata(page_facts),
+      .s_axis_page_tvalid(page_valid),
+      .s_axis_page_tready(page_ready),
+      .s_axis_page_tdata(page),
+      .s_axis_page_tlast(page_last),
       .m_axis_wr_tvalid(wr_valid[1]),
       .m_axis_wr_tready(wr_ready[1]),
       .m_axis_wr_tdata(wr_data[1]),
-      .m_axis_wr_tkeep(wr_keep[1]),
       .m_axis_wr_tlast(wr_last[1]),
       .s_axis_wrsp_tvalid(answer_valid[1]),
       .s_axis_wrsp_tready(answer_ready[1]),
-      .s_axis_wrsp_tdata(answer),
+      .s_axis_wrsp_tdata,
       .waiting(paging)
   );
 
@@ -365,14 +414,19 @@ module fb_store_recorder
       .s_axis_row_tvalid(row_valid),
       .s_axis_row_tready(row_ready),
       .s_axis_row_tdata(row),
+      .crc_valid(crc_valid[1]),
+      .crc_ready(crc_ready[1]),
+      .crc_data(crc_data[1]),
+      .crc_last(crc_last[1]),
+      .sum_valid(sum_valid[1]),
+      .sum,
       .m_axis_wr_tvalid(wr_valid[2]),
       .m_axis_wr_tready(wr_ready[2]),
       .m_axis_wr_tdata(wr_data[2]),
-      .m_axis_wr_tkeep(wr_keep[2]),
       .m_axis_wr_tlast(wr_last[2]),
       .s_axis_wrsp_tvalid(answer_valid[2]),
       .s_axis_wrsp_tready(answer_ready[2]),
-      .s_axis_wrsp_tdata(answer),
+      .s_axis_wrsp_tdata,
       .busy(syncing),
       .rows,
       .blocks,
@@ -382,26 +436,24 @@ module fb_store_recorder
 
   fb_store_turns #(
       .Sources(Sources)
-  ) u_turns (
+  ) u_writes (
       .clk,
       .rst,
-      .s_axis_wr_tvalid(wr_valid),
-      .s_axis_wr_tready(wr_ready),
-      .s_axis_wr_tdata(wr_data),
-      .s_axis_wr_tkeep(wr_keep),
-      .s_axis_wr_tlast(wr_last),
-      .m_axis_wrsp_tvalid(answer_valid),
-      .m_axis_wrsp_tready(answer_ready),
-      .m_axis_wrsp_tdata(answer),
-      .m_axis_wr_tvalid,
-      .m_axis_wr_tready,
-      .m_axis_wr_tdata,
-      .m_axis_wr_tkeep,
-      .m_axis_wr_tlast,
-      .s_axis_wrsp_tvalid,
-      .s_axis_wrsp_tready,
-      .s_axis_wrsp_tdata
+      .s_axis_request_tvalid (wr_valid),
+      .s_axis_request_tready (wr_ready),
+      .s_axis_request_tdata  (wr_data),
+      .s_axis_request_tlast  (wr_last),
+      .m_axis_response_tvalid(answer_valid),
+      .m_axis_response_tready(answer_ready),
+      .m_axis_request_tvalid (m_axis_wr_tvalid),
+      .m_axis_request_tready (m_axis_wr_tready),
+      .m_axis_request_tdata  (m_axis_wr_tdata),
+      .m_axis_request_tlast  (m_axis_wr_tlast),
+      .s_axis_response_tvalid(s_axis_wrsp_tvalid),
+      .s_axis_response_tready(s_axis_wrsp_tready),
+      .s_axis_response_tlast (1'b1)
   );
+  assign m_axis_wr_tkeep = '1;
 
   // -------------------------------------------------------------------------------------- fetching
   localparam int unsigned Readers = 2;  // objects, blocks of the index
@@ -442,6 +494,12 @@ module fb_store_recorder
       .s_axis_rd_tdata,
       .s_axis_rd_tlast,
       .s_axis_rd_tuser,
+      .crc_valid(crc_valid[2]),
+      .crc_ready(crc_ready[2]),
+      .crc_data(crc_data[2]),
+      .crc_last(crc_last[2]),
+      .sum_valid(sum_valid[2]),
+      .sum,
       .order_valid(found_valid),
       .order_ready(found_ready),
       .order_address(found_address),
@@ -453,25 +511,27 @@ module fb_store_recorder
       .blocks(replayed_blocks)
   );
 
-  fb_store_reads #(
-      .Sources(Readers)
+  fb_store_turns #(
+      .Sources(Readers),
+      .Depth  (64)
   ) u_reads (
       .clk,
       .rst,
-      .s_axis_rdcmd_tvalid(rdcmd_valid),
-      .s_axis_rdcmd_tready(rdcmd_ready),
-      .s_axis_rdcmd_tdata(rdcmd_data),
-      .m_axis_rd_tvalid(rd_valid),
-      .m_axis_rd_tready(rd_ready),
-      .m_axis_rdcmd_tvalid,
-      .m_axis_rdcmd_tready,
-      .m_axis_rdcmd_tdata,
-      .s_axis_rd_tvalid,
-      .s_axis_rd_tready,
-      .s_axis_rd_tlast
+      .s_axis_request_tvalid (rdcmd_valid),
+      .s_axis_request_tready (rdcmd_ready),
+      .s_axis_request_tdata  (rdcmd_data),
+      .s_axis_request_tlast  ('1),
+      .m_axis_response_tvalid(rd_valid),
+      .m_axis_response_tready(rd_ready),
+      .m_axis_request_tvalid (m_axis_rdcmd_tvalid),
+      .m_axis_request_tready (m_axis_rdcmd_tready),
+      .m_axis_request_tdata  (m_axis_rdcmd_tdata),
+      .m_axis_request_tlast  (m_axis_rdcmd_tlast),
+      .s_axis_response_tvalid(s_axis_rd_tvalid),
+      .s_axis_response_tready(s_axis_rd_tready),
+      .s_axis_response_tlast (s_axis_rd_tlast)
   );
   assign m_axis_rdcmd_tkeep = '1;
-  assign m_axis_rdcmd_tlast = 1'b1;
 
   fb_store_fetch u_fetch (
       .clk,
@@ -548,9 +608,9 @@ module fb_store_recorder
     in.elements.rd_ack = element_read_q;
     in.elements.rd_data = element_word_q;
     in.sync.busy.next = syncing;
-    in.status.open.next = open || batch_open;
+    in.status.open.next = collecting || writing;
     in.status.fetching.next = fetching || replaying;
-    in.status.waiting.next = waiting + batching + paging;
+    in.status.waiting.next = collected + waiting + paging;
     in.status.rows.next = rows;
     in.status.fetches.next = orders;
     in.data_position.bytes.next = position;

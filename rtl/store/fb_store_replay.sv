@@ -8,7 +8,7 @@
 //              read, in front of the objects. It ends behind `count` blocks, or with the first one
 //              that is not the one that is due: session, number and CRC32C say so.
 // Handshake:   valid/ready. `go` is heeded while `busy` is low.
-// Latency:     86 cycles and a read of the SSD from `go` to the first row; a row in 9 cycles.
+// Latency:     150 cycles and a read of the SSD from `go` to the first row; a row in 9 cycles.
 // Throughput:  a block in 577 cycles.
 // Limits:      one stream at a time; rows that are no whole object on the SSD, within the region for
 //              data, are counted and passed over. Rows that newer data of a ring lie on are not known
@@ -49,6 +49,14 @@ module fb_store_replay
     input  wire                       s_axis_rd_tlast,
     input  wire                       s_axis_rd_tuser,      // with TLAST: the read failed
 
+    // Beats of a block for its check sum, with zeros in the place of that, and this.
+    output logic                      crc_valid,
+    input  wire                       crc_ready,
+    output logic [USER_DATA_BITS-1:0] crc_data,
+    output logic                      crc_last,
+    input  wire                       sum_valid,
+    input  wire  [              31:0] sum,
+
     // Orders, as fb_store_fetch takes them.
     output logic        order_valid,
     input  wire         order_ready,
@@ -84,13 +92,11 @@ module fb_store_replay
   logic [BeatBits-1:0] beat_q;
   logic [31:0] due_sum_q;  // as the block says
   logic due_q;  // session and number are right, and it came whole
-  logic moves, at_head, sum_valid, good, begins, emptied, stops_q;
-  logic [31:0] sum;
-  logic [USER_DATA_BITS-1:0] summed;
+  logic moves, at_head, good, begins, emptied, stops_q;
 
   assign begins = go && !busy;
   assign m_axis_rdcmd_tvalid = read_q == ASK;
-  assign s_axis_rd_tready = read_q == TAKE;
+  assign s_axis_rd_tready = read_q == TAKE && crc_ready;
   assign moves = s_axis_rd_tvalid && s_axis_rd_tready;
   assign at_head = beat_q == BeatBits'(HeadBeat);
   assign good = due_q && sum == due_sum_q && !stops_q;
@@ -99,21 +105,12 @@ module fb_store_replay
     m_axis_rdcmd_tdata = '0;
     m_axis_rdcmd_tdata[USER_ADDRESS_LSB+:64] = {cfg_index_base + page_q, PAGE_SHIFT'(0)};
     m_axis_rdcmd_tdata[USER_READ_LENGTH_LSB+:64] = 64'(PAGE_BYTES);
-    // The sum is taken with zeros in its own place.
-    summed = s_axis_rd_tdata;
-    if (at_head) summed[8*(INDEX_CRC_AT%USER_BEAT_BYTES)+:32] = '0;
+    crc_data = s_axis_rd_tdata;
+    if (at_head) crc_data[8*(INDEX_CRC_AT%USER_BEAT_BYTES)+:32] = '0;
   end
 
-  fb_store_crc32c u_crc (
-      .clk,
-      .rst,
-      .valid(moves),
-      .data (summed),
-      .keep ('1),
-      .last (s_axis_rd_tlast),
-      .sum_valid,
-      .sum
-  );
+  assign crc_valid = read_q == TAKE && s_axis_rd_tvalid;
+  assign crc_last  = s_axis_rd_tlast;
 
   always_ff @(posedge clk) begin : read
     unique case (read_q)

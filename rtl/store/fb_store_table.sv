@@ -4,9 +4,10 @@
 //
 // What:        an extent gets a tag when its metadata come: a number that counts on, whose lowest bits
 //              are its entry. Its packet carries the tag through the elements; what comes of it
-//              later, a result, names the tag, in any order. Metadata are read in order by who
-//              stores the payload, and index records leave in order: an entry is free again when the
-//              last record of its extent has left.
+//              later, a result, names the tag, in any order. Who stores the payload says in order
+//              where the parts of each extent lie, and makes headers of small ones of their metadata; a
+//              part becomes an index record, and an entry is free again when the last record of its
+//              extent has left.
 // Results:     an intact object has one, at the tag of the extent that ends it. The record of that extent
 //              waits for it up to `cfg_wait` cycles. After a time-out records do not wait until a
 //              result comes again, so that an element that has stopped holds up no recording. Where
@@ -24,8 +25,7 @@ module fb_store_table
   import fb_spec_pkg::*;
   import fb_store_pkg::*;
 #(
-    parameter int unsigned Extents = 1024,  // entries, a power of two, 4 to 4096
-    parameter int unsigned Metadata = PACKET_HEAD_BITS  // bits that are kept of an extent
+    parameter int unsigned Extents = 512  // entries, a power of two, 4 to 4096
 ) (
     input wire clk,
     input wire rst,
@@ -35,32 +35,32 @@ module fb_store_table
     input wire        restart,      // records wait anew
 
     // An extent begins.
-    input  wire                        s_axis_extent_tvalid,
-    output logic                       s_axis_extent_tready,
-    input  wire  [       Metadata-1:0] s_axis_extent_tdata,
+    input  wire                                  s_axis_extent_tvalid,
+    output logic                                 s_axis_extent_tready,
+    input  wire metadata_t                       s_axis_extent_tdata,
     // Its tag, taken when the end of its packet goes into the elements: whether an intact object ends
     // there, too.
-    output logic                       m_axis_tag_tvalid,
-    input  wire                        m_axis_tag_tready,
-    output logic [PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
-    input  wire                        ends_object,
+    output logic                                 m_axis_tag_tvalid,
+    input  wire                                  m_axis_tag_tready,
+    output logic           [PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
+    input  wire                                  ends_object,
 
     input  wire                           s_axis_result_tvalid,
     output logic                          s_axis_result_tready,
     input  wire     [PACKET_TAG_BITS-1:0] s_axis_result_tid,
     input  result_t                       s_axis_result_tdata,
 
-    // Metadata in order, with their tags.
-    output logic                                m_axis_head_tvalid,
-    input  wire                                 m_axis_head_tready,
-    output logic [Metadata+PACKET_TAG_BITS-1:0] m_axis_head_tdata,
+    // Metadata, in order.
+    output logic      m_axis_head_tvalid,
+    input  wire       m_axis_head_tready,
+    output metadata_t m_axis_head_tdata,
 
-    // Index records, of each extent one or more; without their results, and with them.
-    input  wire  s_axis_row_tvalid,
-    output logic s_axis_row_tready,
-    input  row_t s_axis_row_tdata,
+    // Parts of extents, of each one or more, in order; their index records.
+    input wire s_axis_part_tvalid,
+    output logic s_axis_part_tready,
+    input wire part_t s_axis_part_tdata,
     output logic m_axis_row_tvalid,
-    input  wire  m_axis_row_tready,
+    input wire m_axis_row_tready,
     output row_t m_axis_row_tdata,
 
     // Pulses.
@@ -78,14 +78,15 @@ module fb_store_table
   // ------------------------------------------------------------------------------------------- tags
   // The next extent's, and those of the oldest extent ...
   logic [PACKET_TAG_BITS-1:0] next_q;
-  logic [PACKET_TAG_BITS-1:0] read_q;  // ... whose metadata have not been read
   logic [PACKET_TAG_BITS-1:0] ended_q;  // ... whose packet has not ended
   logic [PACKET_TAG_BITS-1:0] oldest_q;  // ... whose last record has not left
   logic [EntryBits:0] used_q;  // entries: next_q - oldest_q
   logic [EntryBits:0] whole_q;  // those whose packets have ended: ended_q - oldest_q
   logic opens, ends, retires, goes_late, full, room;
+  logic [EntryBits-1:0] oldest;
 
   assign full = used_q[EntryBits];
+  assign oldest = oldest_q[EntryBits-1:0];
   assign s_axis_extent_tready = !full && room;
   assign opens = s_axis_extent_tvalid && s_axis_extent_tready;
   assign ends = m_axis_tag_tvalid && m_axis_tag_tready;
@@ -94,19 +95,17 @@ module fb_store_table
 
   always_ff @(posedge clk) begin : count
     if (opens) next_q <= next_q + 1'b1;
-    if (m_axis_head_tvalid && m_axis_head_tready) read_q <= read_q + 1'b1;
     if (ends) ended_q <= ended_q + 1'b1;
     if (retires) oldest_q <= oldest_q + 1'b1;
     if (opens != retires) used_q <= opens ? used_q + 1'b1 : used_q - 1'b1;
     if (ends != retires) whole_q <= ends ? whole_q + 1'b1 : whole_q - 1'b1;
-    if (rst) {next_q, read_q, ended_q, oldest_q, used_q, whole_q} <= '0;
+    if (rst) {next_q, ended_q, oldest_q, used_q, whole_q} <= '0;
   end
 
-  logic [Metadata-1:0] metadata;
   fb_common_fifo_bram #(
-      .Width(Metadata),
+      .Width($bits(metadata_t)),
       .Depth(Extents)
-  ) u_metadata (
+  ) u_heads (
       .clk,
       .rst,
       .s_valid(s_axis_extent_tvalid && !full),
@@ -114,10 +113,22 @@ module fb_store_table
       .s_data (s_axis_extent_tdata),
       .m_valid(m_axis_head_tvalid),
       .m_ready(m_axis_head_tready),
-      .m_data (metadata),
+      .m_data (m_axis_head_tdata),
       .level  ()
   );
-  assign m_axis_head_tdata = {read_q, metadata};
+
+  metadata_t metadata;  // of the oldest
+  fb_common_table #(
+      .Width($bits(metadata_t)),
+      .Depth(Extents)
+  ) u_metadata (
+      .clk,
+      .we(opens),
+      .waddr(next_q[EntryBits-1:0]),
+      .wdata(s_axis_extent_tdata),
+      .raddr(oldest),
+      .rdata(metadata)
+  );
 
   // ---------------------------------------------------------------------------------------- results
   // Of each entry: whether its packet ended an object, which has a result; and whether that is here.
@@ -125,10 +136,8 @@ module fb_store_table
   logic named_q, writes, accepts;
   logic [PACKET_TAG_BITS-1:0] tag_q, ahead;
   result_t named_result_q, result;
-  logic [EntryBits-1:0] oldest;
   logic judged_named, judged_oldest, here_named, here_oldest;
 
-  assign oldest = oldest_q[EntryBits-1:0];
   assign ahead = tag_q - oldest_q;
   assign accepts = cfg_results && ahead < PACKET_TAG_BITS'(whole_q) && judged_named && !here_named &&
       !(goes_late && ahead == '0);
@@ -202,22 +211,22 @@ module fb_store_table
     if (retires) {here_q, judged_q} <= '0;
   end
 
-  assign last = (s_axis_row_tdata.flags & ROW_CUT) == '0;
+  assign last = !s_axis_part_tdata.cut;
   assign waits = cfg_results && last && judged_q[1];
   assign joins = waits && here_q[1] && !offered_late_q;
   assign goes_late = m_axis_row_tvalid && waits && !joins;
   assign waits_no_more = waited_q >= cfg_wait || !patient_q || full;
   assign coming = here_oldest || here_q[0];  // its result is joined in a cycle or two
-  assign m_axis_row_tvalid = s_axis_row_tvalid && known_q[1] &&
+  assign m_axis_row_tvalid = s_axis_part_tvalid && known_q[1] &&
       (!waits || joins || offered_late_q || (waits_no_more && !coming));
-  assign s_axis_row_tready = m_axis_row_tvalid && m_axis_row_tready;
-  assign leaves = s_axis_row_tready;
+  assign s_axis_part_tready = m_axis_row_tvalid && m_axis_row_tready;
+  assign leaves = s_axis_part_tready;
   assign retires = leaves && last;
   assign late = leaves && goes_late;
   assign unjudged = leaves && joins && result.unjudged;
 
   always_comb begin : join_result
-    m_axis_row_tdata = s_axis_row_tdata;
+    m_axis_row_tdata = row_of(metadata, s_axis_part_tdata);
     if (joins && !result.unjudged) begin
       m_axis_row_tdata.flags |= ROW_RESULT;
       m_axis_row_tdata.facts.has_result = 1'b1;
@@ -230,7 +239,7 @@ module fb_store_table
 
   always_ff @(posedge clk) begin : wait_for_result
     offered_late_q <= goes_late && !m_axis_row_tready && !rst;
-    if (s_axis_row_tvalid && known_q[1] && !m_axis_row_tvalid)
+    if (s_axis_part_tvalid && known_q[1] && !m_axis_row_tvalid)
       waited_q <= waited_q + 32'(!waits_no_more);
     if (late && waited_q >= cfg_wait) patient_q <= 1'b0;
     if (writes || restart) patient_q <= 1'b1;
@@ -239,15 +248,9 @@ module fb_store_table
   end
 
 `ifndef SYNTHESIS
-  a_record_in_order :
-  assert property (@(posedge clk) disable iff (rst)
-                   m_axis_row_tvalid |-> s_axis_row_tdata.tag == oldest_q)
-  else
-    $error(
-        "fb_store_table (%m): a record of extent %0d, extent %0d is due",
-        s_axis_row_tdata.tag,
-        oldest_q
-    );
+  part_has_an_extent :
+  assert property (@(posedge clk) disable iff (rst) s_axis_part_tvalid |-> used_q != '0)
+  else $error("fb_store_table (%m): a part, and no extent has come since tag %0d", oldest_q);
 `endif
 
   fb_axis_check #(

@@ -18,6 +18,9 @@ const SECOND: u64 = 1_000_000_000;
 /// Processing elements that have a setting.
 pub const ELEMENTS: usize = 8;
 
+/// Most bytes of a batch: it is one write of the streamer.
+const BATCH_MOST: u32 = 1 << 20;
+
 /// Handle of a recorder.
 #[derive(Clone, Debug)]
 pub struct RecorderPort {
@@ -48,7 +51,7 @@ pub enum Layout {
     Small {
         /// File name extension, padded with NUL.
         extension: [u8; 4],
-        /// Most bytes of a batch, a multiple of 4096.
+        /// Most bytes of a batch, a multiple of 4096 up to 1 MiB.
         batch: u32,
         /// Cycles that a batch waits for more; 0: until it is full.
         wait_cycles: u32,
@@ -422,13 +425,15 @@ impl Layout {
     fn check(&self) -> Result<(u64, u64), Error> {
         match *self {
             Self::Small { batch, .. }
-                if batch == 0 || !u64::from(batch).is_multiple_of(PAGE_BYTES) =>
+                if batch == 0
+                    || batch > BATCH_MOST
+                    || !u64::from(batch).is_multiple_of(PAGE_BYTES) =>
             {
                 Err(Error::Refused {
                     field: "the bytes of a batch",
                     value: batch.to_string(),
-                    limit: "a multiple of 4096, and not 0".into(),
-                    remedy: "round it up",
+                    limit: format!("a multiple of 4096, from 4096 to {BATCH_MOST}"),
+                    remedy: "round it up, or take less",
                 })
             }
             Self::Small { wait_cycles: 0, .. } => Err(Error::Refused {

@@ -179,16 +179,17 @@ def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) 
 class Bench:
     """Facts in, pages out."""
 
-    def __init__(self, dut) -> None:
+    def __init__(self, dut, small: bool = False) -> None:
         self.dut = dut
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_page")
         self.session, self.extension = bytes(16), "bin"
-        self.small = bool(int(dut.Small.value))
+        self.small = small
 
     async def start(self, extension: str = "bin") -> None:
         """Reset with a random session."""
         dut, self.extension = self.dut, extension
         self.session = random.randbytes(16)
+        dut.cfg_small.value = self.small
         dut.cfg_session.value = int.from_bytes(self.session, "little")
         dut.cfg_extension.value = int.from_bytes(extension.encode(), "little")
         harness.clear(dut, "s_facts_*")
@@ -233,19 +234,22 @@ def first_difference(found: bytes, wanted: bytes) -> str:
 
 
 @cocotb.test()
-@cocotb.parametrize((("idle", "stall"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.5), (0.5, 0.9)]))
-async def random_pages(dut, idle: float, stall: float) -> None:
+@cocotb.parametrize(
+    (("idle", "stall"), [(0.0, 0.0), (0.7, 0.0), (0.0, 0.5), (0.5, 0.9)]), small=[False, True]
+)
+async def random_pages(dut, idle: float, stall: float, small: bool) -> None:
     """Pages of any facts are those of forebay-spec, whichever side waits for the other."""
-    bench = Bench(dut)
+    bench = Bench(dut, small)
     await bench.start(random.choice(["b", "tif", "jpeg", "a-~."]))
     bench.sink.set_pause_generator(harness.stalls(stall))
     await bench.check([random_facts() for _ in range(60)], idle)
 
 
 @cocotb.test()
-async def edges(dut) -> None:
+@cocotb.parametrize(small=[False, True])
+async def edges(dut, small: bool) -> None:
     """Numbers of 0 and the greatest ones; each score that is odd."""
-    bench = Bench(dut)
+    bench = Bench(dut, small)
     await bench.start()
     names = ("stream", "object", "offset", "length", "missing", "sequence", "sender", "crc32c")
     widths = dict(zip(names, (16, 64, 64, 32, 32, 64, 8, 32), strict=True)) | {"time": 64}
@@ -260,9 +264,21 @@ async def edges(dut) -> None:
 
 
 @cocotb.test()
-async def rate(dut) -> None:
-    """Pages follow each other in as many cycles as the header says."""
+async def in_turn(dut) -> None:
+    """Small objects, and then others: what was made before leaves nothing behind."""
     bench = Bench(dut)
+    await bench.start()
+    for turn in range(6):
+        bench.small = dut.cfg_small.value = turn % 2 == 1
+        await bench.check([random_facts() for _ in range(3)])
+        await harness.step(dut.clk, random.randrange(3, 50))
+
+
+@cocotb.test()
+@cocotb.parametrize(small=[False, True])
+async def rate(dut, small: bool) -> None:
+    """Pages follow each other in as many cycles as the header says."""
+    bench = Bench(dut, small)
     await bench.start()
     beats: list[int] = []
     ports = (dut.m_axis_page_tvalid, dut.m_axis_page_tready)
@@ -278,9 +294,10 @@ async def rate(dut) -> None:
 
 
 @cocotb.test()
-async def reset_in_page(dut) -> None:
+@cocotb.parametrize(small=[False, True])
+async def reset_in_page(dut, small: bool) -> None:
     """A reset forgets the page that leaves and the fields of the next one."""
-    bench = Bench(dut)
+    bench = Bench(dut, small)
     await bench.start()
     for cycles in (3, 100, 150, 200, 300, 400, 450):
         offering = cocotb.start_soon(bench.offer([random_facts() for _ in range(4)], 0.0))
@@ -321,19 +338,14 @@ async def withdraw_facts(dut) -> None:
     await harness.withdraw(dut.clk, dut.u_check_facts)
 
 
-def run(bits: int, small: int = 0, **options: object) -> None:
+def run(bits: int, **options: object) -> None:
     """Build the module for this number of bits a cycle and simulate it."""
-    simulate(__file__, "fb_store_header", {"DigitBits": bits, "Small": small}, **options)
+    simulate(__file__, "fb_store_header", {"DigitBits": bits}, **options)
 
 
 def test_page() -> None:
     """Run all coroutines."""
     run(4)
-
-
-def test_small() -> None:
-    """The same for headers of small objects."""
-    run(4, small=1)
 
 
 @pytest.mark.nightly

@@ -13,7 +13,7 @@ from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
 import harness
-from extents import BEAT, PAGE, Block, Row, Streamer, blocks_of, word_stream
+from extents import BEAT, PAGE, Block, Row, Streamer, Sums, blocks_of, word_stream
 from forebay import spec
 from runner import simulate
 
@@ -29,6 +29,7 @@ class Bench:
     def __init__(self, dut, fail: float = 0.0) -> None:
         self.dut = dut
         self.streamer = Streamer(dut, fail)
+        self.sums = Sums(dut)
         self.source = word_stream(AxiStreamSource, dut, "s_axis_row")
         self.sent: list[Row] = []
         # Cycles of rows, of beats of writes, and of answers.
@@ -149,6 +150,7 @@ async def full_blocks(dut, idle: float, stall: float, flush: int) -> None:
     bench = Bench(dut)
     await bench.start(pages=3, ring=1, flush=flush)
     bench.source.set_pause_generator(harness.stalls(idle))
+    bench.sums.stall = stall
     for each in (bench.streamer.sink, bench.streamer.answers):
         each.set_pause_generator(harness.stalls(stall))
     bench.send(7 * ROWS)

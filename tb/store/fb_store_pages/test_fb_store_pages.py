@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import cocotb
@@ -17,25 +16,39 @@ from forebay import spec
 from runner import simulate
 
 DEPTH = 8
-JSON = slice(512, PAGE - 512)
 
 
 class Bench:
-    """Rows in and out, and a streamer that takes pages."""
+    """Rows in and out, who makes pages of facts, and a streamer that takes them."""
 
     def __init__(self, dut, fail: float = 0.0) -> None:
         self.dut = dut
         self.streamer = Streamer(dut, fail)
         self.rows = word_stream(AxiStreamSource, dut, "s_axis_row")
         self.out = word_stream(AxiStreamSink, dut, "m_axis_row")
+        self.facts = word_stream(AxiStreamSink, dut, "m_facts")
+        self.source = harness.axi_stream(AxiStreamSource, dut, "s_axis_page")
+        self.pages: list[tuple[int, bytes]] = []  # facts, and what was made of them
         self.due: list[Row] = []
 
     async def start(self, page: int = 1) -> None:
         """Reset."""
         self.dut.cfg_page.value = page
-        self.dut.cfg_session.value = random.getrandbits(128)
-        self.dut.cfg_extension.value = int.from_bytes(b"bin", "little")
+        cocotb.start_soon(self.make())
         await harness.start(self.dut)
+
+    async def make(self) -> None:
+        """Make any page of the facts of a row."""
+        while True:
+            facts = (await self.facts.recv()).tdata[0]
+            self.pages.append((facts, random.randbytes(PAGE)))
+            self.source.send_nowait(AxiStreamFrame(self.pages[-1][1]))
+
+    def forget(self) -> None:
+        """Do as after a reset."""
+        for each in (self.streamer, self.rows, self.out, self.facts, self.source):
+            (each.forget if each is self.streamer else each.clear)()
+        self.pages.clear()
 
     def send(self, count: int, stored: float = 0.8) -> None:
         """Queue rows, some of them of extents that were not stored."""
@@ -52,20 +65,21 @@ class Bench:
         for _ in self.due:
             frame = await with_timeout(self.out.recv(), PATIENCE_US, "us")
             found.append(Row.unpack(frame.tdata[0]))
-        pages = iter(self.streamer.answered())
+        pages = iter(zip(self.streamer.answered(), self.pages, strict=True))
         for row, due in zip(found, self.due, strict=True):
             if not self.dut.cfg_page.value or due.flags != spec.ROW_COUNTS:
                 assert row == due
                 continue
-            write, code = next(pages)
-            assert write.address == due.address - PAGE and len(write.data) == PAGE
-            assert json.loads(write.data[JSON])["object"] == due.object
+            (write, code), (facts, page) = next(pages)
+            assert write == (due.address - PAGE, False, page)
+            assert facts == due.pack() & (1 << len(self.dut.m_facts_tdata)) - 1
             assert row == failed(due, code)
         assert next(pages, None) is None
         await harness.step(self.dut.clk, 3)
         assert self.dut.waiting.value == 0 and self.out.empty()
         self.due = []
         self.streamer.forget()
+        self.pages.clear()
 
 
 @cocotb.test()
@@ -74,8 +88,9 @@ async def any_rows(dut, idle: float, stall: float, page: int) -> None:
     """Rows with and without pages keep their order; answers that are errors stand in them."""
     bench = Bench(dut, fail=0.3)
     await bench.start(page)
-    bench.rows.set_pause_generator(harness.stalls(idle))
-    for each in (bench.streamer.sink, bench.streamer.answers, bench.out):
+    for each in (bench.rows, bench.source):
+        each.set_pause_generator(harness.stalls(idle))
+    for each in (bench.streamer.sink, bench.streamer.answers, bench.out, bench.facts):
         each.set_pause_generator(harness.stalls(stall))
     bench.send(40)
     await bench.check()
@@ -118,9 +133,7 @@ async def reset_in_mid_page(dut) -> None:
         bench.send(5)
         await harness.step(dut.clk, random.randrange(1, 900))
         await harness.reset(dut, 2)
-        for each in (bench.rows, bench.out):
-            each.clear()
-        bench.streamer.forget()
+        bench.forget()
         bench.due = []
         await harness.step(dut.clk, 2)
         bench.send(2)

@@ -10,7 +10,7 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 import harness
-from extents import PAGE, Reader, Row, block_of
+from extents import PAGE, Reader, Row, Sums, block_of
 from forebay import spec
 from runner import simulate
 
@@ -103,6 +103,7 @@ class Bench:
     def __init__(self, dut) -> None:
         self.dut = dut
         self.reader = Reader(dut)
+        self.sums = Sums(dut)
         self.orders: list[tuple[int, ...]] = []
         self.stall = 0.0
 

@@ -15,7 +15,7 @@ from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
-from extents import BEAT, PATIENCE_US, Streamer, Write, size
+from extents import BEAT, PATIENCE_US, Streamer, Write
 from runner import simulate
 
 DEPTH = 16
@@ -40,7 +40,7 @@ class Bench:
         """Queue writes; the address says whose they are."""
         for _ in range(count):
             number = len(self.sent[half])
-            data = random.randbytes(size(1500))
+            data = random.randbytes(BEAT * random.randrange(1, 24))
             self.sent[half].append(Write(half << 32 | number, False, data))
             address = self.sent[half][-1].address.to_bytes(8, "little").ljust(BEAT, b"\0")
             self.sources[half].send_nowait(AxiStreamFrame(address + data))
@@ -128,6 +128,31 @@ async def one_stalls(dut) -> None:
 
 
 @cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4])
+async def long_responses(dut, idle: float, stall: float) -> None:
+    """What is read comes in many beats, and all of them go to who asked."""
+    bench = Bench(dut)
+    bench.streamer.silent = True
+    bench.streamer.answers.set_pause_generator(harness.stalls(idle))
+    for each in (*bench.answers, bench.streamer.sink):
+        each.set_pause_generator(harness.stalls(stall))
+    await harness.start(dut)
+    due: list[list[bytes]] = [[], []]
+    for _ in range(40):
+        half = random.getrandbits(1)
+        bench.send(half)
+        while not bench.streamer.unanswered:
+            await harness.step(dut.clk)
+        bench.streamer.unanswered = 0
+        due[half].append(random.randbytes(random.randrange(1, 9)))
+        bench.streamer.answers.send_nowait(AxiStreamFrame(due[half][-1]))
+    for half in (0, 1):
+        for wanted in due[half]:
+            found = await with_timeout(bench.answers[half].recv(), PATIENCE_US, "us")
+            assert bytes(found.tdata) == wanted
+
+
+@cocotb.test()
 async def full_rate(dut) -> None:
     """One cycle before each packet, then a beat in every cycle."""
     bench = Bench(dut)
@@ -177,7 +202,7 @@ async def withdraw(dut) -> None:
     """The stream checker is awake."""
     Bench(dut)
     await harness.start(dut)
-    await harness.withdraw(dut.clk, dut.u_turns.u_check_wr)
+    await harness.withdraw(dut.clk, dut.u_turns.u_check_request)
 
 
 def run(**options: object) -> None:
@@ -194,7 +219,7 @@ def test_turns() -> None:
 
 @pytest.mark.parametrize(
     ("testcase", "message"),
-    [("stray_answer", "answers_are_awaited"), ("withdraw", "m_axis_wr: valid fell")],
+    [("stray_answer", "responses_are_awaited"), ("withdraw", "m_axis_request: valid fell")],
 )
 def test_assertion_fires(testcase: str, message: str) -> None:
     """The assertion stops the simulation."""

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_store_write: extents to the next free places of a region, and what lies where.
+//
+// What:        puts an address in front of each extent, which makes a write of the streamer of it, at a
+//              multiple of 4 KiB; a long one is several writes, behind each other, so that others
+//              have their turn between them. With `cfg_page` a page is left free in front of it, and
+//              its last page is filled up as a tar file wants it. With a stride extents begin at
+//              multiples of it, and end there.
+//              With `cfg_small` they go behind each other, each with a header in front of it, into a
+//              batch, which is one write: until the next one has no room in it, the batch has waited
+//              long enough, half of the parts that may wait for answers do, or nothing more is to come.
+// Ends:        an extent that meets the region's end is cut: the rest is a write and a part of its
+//              own, at the region's beginning. Without `cfg_ring` the end is the end, and what finds
+//              no room is skipped; so is a batch that may need more than is left. A part leaves when
+//              the streamer has answered, so that it is never ahead of its data.
+// Handshake:   valid/ready. `m_axis_wr_*` follows `s_beat_*` within the cycle.
+// Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
+// Throughput:  64 bytes a cycle, and two cycles for each write; the beats of headers, and those that
+//              fill up blocks and pages.
+// Limits:      `restart` only while `waiting` is 0 and nothing comes; else settings are steady.
+//              A part has less than 4 GiB, an extent that is longer has several; a batch has 1 MiB.
+//              One part more than Depth may wait for its answer, it rests in the register of the
+//              memory; and Writes writes, if that is less. 512-bit registers: none.
+// Does not implement: headers (fb_store_header); the index.
+
+`default_nettype none
+
+module fb_store_write
+  import fb_spec_pkg::*;
+  import fb_store_pkg::*;
+#(
+    parameter int unsigned Depth = 512,  // parts without an answer, a power of two, 4 to 4096
+    parameter int unsigned Writes = 512,  // without an answer, a power of two, 2 to 1024
+    parameter int unsigned MaxBeats = (1 << 26) - 64,  // of a part, a multiple of 64
+    parameter int unsigned WriteBeats = 16384  // of a write: 1 MiB; a multiple of 64
+) (
+    input wire clk,
+    input wire rst,
+
+    input wire                 restart,     // begin the region anew
+    input wire                 cfg_ring,    // behind the region's end comes its beginning
+    input wire                 cfg_small,   // batches; no page and no stride then
+    input wire                 cfg_page,    // leave a page in front of each extent; no stride then
+    input wire [31:PAGE_SHIFT] cfg_batch,   // most bytes of a batch, a page to a write
+    input wire [         31:0] cfg_wait,    // cycles from a batch's beginning to its end; 0: any
+    input wire [31:PAGE_SHIFT] cfg_stride,  // from an extent to the next; 0: as they come
+    input wire [63:PAGE_SHIFT] cfg_base,    // first byte of the region
+    input wire [63:PAGE_SHIFT] cfg_bytes,   // its size
+    input wire                 ended,       // no more extents come than ...
+    input wire [         15:0] coming,      // ... those whose last beat has not come
+
+    input  wire    s_beat_tvalid,
+    output logic   s_beat_tready,
+    input  beat_t  s_beat_tdata,
+    input  wire    s_extent_tvalid,  // of a small one
+    output logic   s_extent_tready,
+    input  small_t s_extent_tdata,
+
+    // The header of a small one.
+    input  wire                       s_axis_header_tvalid,
+    output logic                      s_axis_header_tready,
+    input  wire  [USER_DATA_BITS-1:0] s_axis_header_tdata,
+    input  wire                       s_axis_header_tlast,
+
+    // Beats of others for their check sums, and these.
+    output logic         crc_valid,
+    output beat_t        crc_beat,
+    input  wire          sum_valid,
+    input  wire   [31:0] sum,
+
+    // Writes of the streamer, whole beats, and its answers to them.
+    output logic                      m_axis_wr_tvalid,
+    input  wire                       m_axis_wr_tready,
+    output logic [USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic                      m_axis_wr_tlast,
+    input  wire                       s_axis_wrsp_tvalid,
+    output logic                      s_axis_wrsp_tready,
+    input  wire  [               7:0] s_axis_wrsp_tdata,
+
+    output logic  m_axis_part_tvalid,
+    input  wire   m_axis_part_tready,
+    output part_t m_axis_part_tdata,
+
+    output logic        open,     // an extent or a batch has begun and not ended
+    output logic [15:0] waiting,  // parts without an answer
+    output logic [63:0] position  // where in the region the next extent begins
+);
+
+  localparam int unsigned BeatShift = $clog2(USER_BEAT_BYTES);
+  localparam int unsigned BeatBits = 64 - BeatShift;
+  localparam int unsigned PageShift = PAGE_SHIFT - BeatShift;
+  localparam int unsigned PageBeats = PAGE_BYTES / USER_BEAT_BYTES;
+  localparam int unsigned BlockShift = $clog2(HEADER_BEATS);
+  localparam int unsigned WriteBits = $clog2(WriteBeats + 1);
+
+  if (MaxBeats < PageBeats || MaxBeats % PageBeats != 0 || (MaxBeats >> SPAN_BITS) != 0)
+  begin : gen_bad
+    $fatal(
+        1,
+        "fb_store_write (%m): MaxBeats=%0d must be a multiple of %0d below 2^%0d",
+        MaxBeats,
+        PageBeats,
+        SPAN_BITS
+    );
+  end
+  if (WriteBeats < PageBeats || WriteBeats % PageBeats != 0 || WriteBeats > MaxBeats)
+  begin : gen_bad_write
+    $fatal(
+        1,
+        "fb_store_write (%m): WriteBeats=%0d must be a multiple of %0d up to %0d",
+        WriteBeats,
+        PageBeats,
+        MaxBeats
+    );
+  end
+
+  typedef logic [BeatBits-1:0] place_t;  // in the region or on the SSD, in beats
+
+  typedef enum logic [2:0] {
+    REST,
+    ADDRESS,
+    HEADER,
+    DATA,
+    FILL
+  } state_e;
+
+  state_e state_q;
+  logic   skips_q;  // the part finds no room: it is taken, and not written
+  place_t left_q;  // beats from here to the region's end
+  place_t at_q, start_q;  // the next beat, the part's first one
+  span_t span_q;  // beats that the part may still have
+  span_t beats_q;  // that it has
+  logic [WriteBits-1:0] write_q;  // beats that the write may still have
+  logic [63:0] done_q;  // bytes of the extent in earlier parts
+  logic over_q;  // the extent has met the end of its stride
+  logic [BlockShift-1:0] block_q;  // in the page: the last one with payload
+
+  logic header, data, fill;
+  assign header = state_q == HEADER;
+  assign data   = state_q == DATA;
+  assign fill   = state_q == FILL;
+
+  // ---------------------------------------------------------------------------------------- places
+  logic begins, full, none, strided, fills, wraps;
+  place_t need, needs;  // beats that an extent, or a batch, may take at least
+  place_t begin_at, begin_left, front;
+  span_t batch;
+
+  assign strided = cfg_stride != '0;
+  assign fills = cfg_page || cfg_small;
+  assign batch = span_t'({cfg_batch, PageShift'(0)});
+  assign front = cfg_page ? place_t'(PageBeats) : '0;
+  assign full = left_q < need;
+  assign none = over_q || (full && !wraps);
+  assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
+  assign begin_left = full ? {cfg_bytes, PageShift'(0)} : left_q;
+
+  // Of settings alone, which the first extent finds a cycle old.
+  assign needs = cfg_small ? place_t'(batch) :
+      strided ? place_t'({cfg_stride, PageShift'(0)}) : front + place_t'(PageBeats);
+  always_ff @(posedge clk) begin : settle
+    need  <= needs;
+    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= needs;
+  end
+
+  // Beats of a part that begins where so many are left.
+  function automatic span_t span_of(input place_t left);
+    return left > place_t'(MaxBeats) ? span_t'(MaxBeats) : span_t'(left);
+  endfunction
+
+  // Where the next part begins if one ends in a page: at the next page, or the next stride.
+  function automatic place_t behind(input logic [BeatBits-1:PageShift] page);
+    return strided ? start_q + need : {page + 1'b1, PageShift'(0)};
+  endfunction
+
+  // ---------------------------------------------------------------------------------------- batches
+  // The last beat of a small extent's last block waits until it is decided whether the batch ends
+  // with it.
+  logic block_ends, tail_ends, decides, decided_q, joins, last_q, over, joins_q;
+  logic
+      parts_room,
+      spare;  // for a part; for half of them, so that a batch ends before all wait for it
+  logic [31:0] waited_q;
+  span_t room_q;  // beats of the batch behind the extent
+  logic [31:0] crc32c_q;
+
+  assign block_ends = at_q[BlockShift-1:0] == '1;
+  assign tail_ends = cfg_small && block_ends && !skips_q &&
+      (data ? s_beat_tvalid && s_beat_tdata.last : fill && at_q[PageShift-1-:BlockShift] == block_q);
+  logic drained;  // what is written is the last extent
+  assign drained = ended && coming == 16'(data);
+  assign over = cfg_wait != '0 && waited_q >= cfg_wait;
+  assign decides = tail_ends && !decided_q && (s_extent_tvalid || !spare || over || drained);
+  assign joins = tail_ends && decided_q && !last_q;
+
+  always_ff @(posedge clk) begin : decide
+    waited_q <= state_q == REST ? '0 : waited_q + 32'(!over);
+    if (decides) begin
+      decided_q <= 1'b1;
+      last_q <= !s_extent_tvalid || !spare || over || room_q < s_extent_tdata.span;
+    end
+    if (s_extent_tready) begin
+      decided_q <= 1'b0;
+      joins_q <= state_q != REST;
+      room_q <= (state_q == REST ? batch : room_q) - s_extent_tdata.span;
+      crc32c_q <= s_extent_tdata.crc32c;
+    end
+    if (rst) decided_q <= 1'b0;
+  end
+
+  // ----------------------------------------------------------------------------------------- beats
+  logic takes, ends, write_ends, writes_room, cut, page_ends, moves, closes;
+  logic [31:0] bytes;
+
+  assign begins = state_q == REST && parts_room && s_beat_tvalid && (!cfg_small || s_extent_tvalid);
+  assign ends = s_beat_tdata.last || span_q == span_t'(1);
+  assign write_ends = ends || write_q == WriteBits'(1);
+  assign cut = !s_beat_tdata.last || s_beat_tdata.cut;
+  assign page_ends = at_q[PageShift-1:0] == '1;
+  assign closes = page_ends && !joins;  // if the part is over
+
+  assign takes = s_beat_tvalid && s_beat_tready;
+  assign moves = m_axis_wr_tvalid && m_axis_wr_tready;
+  assign s_beat_tready = data && (skips_q || (m_axis_wr_tready && (!tail_ends || decided_q)));
+  assign s_axis_header_tready = header && (skips_q || m_axis_wr_tready);
+  assign s_extent_tready = cfg_small && (begins || (moves && joins));
+
+  assign m_axis_wr_tvalid = !skips_q && (!tail_ends || decided_q) &&
+      ((state_q == ADDRESS && writes_room) || (header && s_axis_header_tvalid) ||
+       (data && s_beat_tvalid) || fill);
+  assign m_axis_wr_tlast = (data && write_ends && (!fills || closes)) || (fill && closes);
+
+  always_comb begin : compose
+    m_axis_wr_tdata = s_beat_tdata.data;
+    if (header) m_axis_wr_tdata = s_axis_header_tdata;
+    if (fill) begin
+      m_axis_wr_tdata = at_q[PageShift-1-:BlockShift] == block_q ? '0 :
+          fb_store_rom_pkg::FILLER[{at_q[BlockShift-1:0], 3'b0}+:8];
+    end
+    if (state_q == ADDRESS) begin
+      m_axis_wr_tdata = '0;
+      m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = {at_q, BeatShift'(0)};
+    end
+  end
+
+  always_ff @(posedge clk) begin : follow
+    unique case (state_q)
+      REST:
+      if (begins) begin
+        state_q <= !none ? ADDRESS : cfg_small ? HEADER : DATA;
+        skips_q <= none;
+        beats_q <= '0;
+        span_q  <= span_t'(MaxBeats);
+        if (!none) begin
+          at_q   <= begin_at + front;
+          left_q <= begin_left - front;
+        end
+      end
+      ADDRESS:
+      if (moves) begin
+        state_q <= cfg_small ? HEADER : DATA;
+        write_q <= WriteBits'(WriteBeats);
+        if (beats_q == '0) begin
+          start_q <= at_q;
+          if (!cfg_small) span_q <= span_of(strided ? need : left_q);
+        end
+      end
+      HEADER:
+      if (s_axis_header_tvalid && s_axis_header_tready) begin
+        start_q <= at_q + 1'b1;
+        if (s_axis_header_tlast) state_q <= DATA;
+      end
+      FILL:
+      if (moves) begin
+        if (joins) state_q <= HEADER;
+        else if (page_ends) state_q <= REST;
+      end
+      default:
+      if (takes) begin
+        beats_q <= beats_q + 1'b1;
+        span_q  <= span_q - 1'b1;
+        block_q <= at_q[PageShift-1-:BlockShift];
+        if (ends) begin
+          state_q <= joins ? HEADER : fills && !skips_q && !page_ends ? FILL : REST;
+          beats_q <= '0;
+          done_q  <= cut ? done_q + 64'(bytes) : '0;
+          over_q  <= cut && (over_q || (strided && !skips_q));
+        end else if (write_ends && !skips_q) begin
+          state_q <= ADDRESS;
+        end
+      end
+    endcase
+    if (moves && state_q != ADDRESS) begin
+      write_q <= write_q - 1'b1;
+      at_q <= at_q + 1'b1;
+      left_q <= left_q - 1'b1;
+      if (data && ends && !fills) begin
+        at_q   <= behind(at_q[BeatBits-1:PageShift]);
+        left_q <= left_q - (behind(at_q[BeatBits-1:PageShift]) - at_q);
+      end
+    end
+    if (restart || rst) begin
+      at_q   <= {cfg_base, PageShift'(0)};
+      left_q <= {cfg_bytes, PageShift'(0)};
+    end
+    if (rst) begin
+      state_q <= REST;
+      done_q  <= '0;
+      over_q  <= 1'b0;
+    end
+  end
+
+  assign open = state_q != REST || done_q != '0;
+  assign position = {cfg_bytes, PAGE_SHIFT'(0)} - {left_q, BeatShift'(0)};
+
+  // ----------------------------------------------------------------------------------------- parts
+  // What is known of a part when its last beat has passed, and whether it shares the answer of the one
+  // before, which lies in the same batch.
+  typedef struct packed {
+    logic  shares;
+    part_t part;
+  } stored_t;
+
+  logic push, leaves, stored_valid, summed, answered, known;
+  logic [7:0] code, code_out, shared_q;
+  logic [31:0] sum_out;
+  logic [$clog2(Depth):0] level;
+  stored_t stored, out;
+
+  assign bytes = {beats_q, BeatShift'(0)} + 32'(s_beat_tdata.bytes);
+  assign push = takes && ends;
+  assign spare = level < ($clog2(Depth) + 1)'(Depth / 2);
+  assign crc_valid = !cfg_small && takes && !skips_q;
+  always_comb begin : conclude
+    crc_beat = s_beat_tdata;
+    crc_beat.last = ends;
+    stored = '0;
+    stored.shares = cfg_small && joins_q;
+    stored.part.whole = !cut && !s_beat_tdata.broken && done_q == '0;
+    stored.part.cut = cut;
+    stored.part.skipped = skips_q;
+    stored.part.address = skips_q ? '0 : {start_q, BeatShift'(0)};
+    stored.part.done = done_q;
+    stored.part.length = bytes;
+  end
+
+  fb_common_fifo_bram #(
+      .Width($bits(stored_t)),
+      .Depth(Depth)
+  ) u_parts (
+      .clk,
+      .rst,
+      .s_valid(push),
+      .s_ready(parts_room),
+      .s_data (stored),
+      .m_valid(stored_valid),
+      .m_ready(leaves),
+      .m_data (out),
+      .level
+  );
+
+  fb_common_fifo_bram #(
+      .Width(32),
+      .Depth(Depth)
+  ) u_sums (
+      .clk,
+      .rst,
+      .s_valid(cfg_small ? push && !skips_q : sum_valid),
+      .s_ready(),
+      .s_data (cfg_small ? crc32c_q : sum),
+      .m_valid(summed),
+      .m_ready(leaves && !out.part.skipped),
+      .m_data (sum_out),
+      .level  ()
+  );
+
+  // Of each write without an answer, whether its part, or batch, ends with it; and what an earlier one
+  // of the part was answered, if that was an error.
+  logic asked, last_write, answers, answers_ready;
+  logic [7:0] code_q, code_in;
+  assign answers = s_axis_wrsp_tvalid && s_axis_wrsp_tready;
+  assign code_in = code_q != ERR_OK ? code_q : s_axis_wrsp_tdata;
+
+  fb_common_fifo #(
+      .Width(1),
+      .Depth(Writes)
+  ) u_writes (
+      .clk,
+      .rst,
+      .s_valid(moves && m_axis_wr_tlast),
+      .s_ready(writes_room),
+      .s_data (fill || ends),
+      .m_valid(asked),
+      .m_ready(answers),
+      .m_data (last_write),
+      .level  ()
+  );
+
+  // Answers are taken at once: that of somebody else, for whom parts here wait, may be behind them.
+  assign s_axis_wrsp_tready = asked && answers_ready;
+  fb_common_fifo_bram #(
+      .Width(8),
+      .Depth(Depth)
+  ) u_answers (
+      .clk,
+      .rst,
+      .s_valid(s_axis_wrsp_tvalid && asked && last_write),
+      .s_ready(answers_ready),
+      .s_data (code_in),
+      .m_valid(answered),
+      .m_ready(leaves && !out.part.skipped && !out.shares),
+      .m_data (code_out),
+      .level  ()
+  );
+
+  assign code = out.shares ? shared_q : code_out;
+  assign known = out.part.skipped || (summed && (out.shares || answered));
+  assign m_axis_part_tvalid = stored_valid && known;
+  assign leaves = m_axis_part_tvalid && m_axis_part_tready;
+
+  always_comb begin : describe
+    m_axis_part_tdata = out.part;
+    if (!out.part.skipped) begin
+      m_axis_part_tdata.code   = code;
+      m_axis_part_tdata.crc32c = sum_out;
+    end
+  end
+
+  always_ff @(posedge clk) begin : join_answers
+    if (answers) code_q <= last_write ? ERR_OK : code_in;
+    if (leaves) shared_q <= code;
+    if (push != leaves) waiting <= push ? waiting + 1'b1 : waiting - 1'b1;
+    if (rst) begin
+      code_q  <= ERR_OK;
+      waiting <= '0;
+    end
+  end
+
+`ifndef SYNTHESIS
+  // There was room when the part began, and nobody else puts some in.
+  part_has_room :
+  assert property (@(posedge clk) disable iff (rst) push |-> parts_room)
+  else $error("fb_store_write (%m): no room for a part, %0d wait", waiting);
+
+  restarts_at_rest :
+  assert property (@(posedge clk) disable iff (rst) restart |-> !open && waiting == '0)
+  else $error("fb_store_write (%m): restart while open=%0b, %0d wait", open, waiting);
+
+  answers_are_awaited :
+  assert property (@(posedge clk) disable iff (rst) s_axis_wrsp_tvalid |-> asked)
+  else $error("fb_store_write (%m): an answer, and nothing waits for it");
+
+  one_layout :
+  assert property (@(posedge clk) disable iff (rst) s_beat_tvalid |-> $onehot0(
+      {strided, cfg_page, cfg_small}
+  ))
+  else
+    $error("fb_store_write (%m): stride=%0d, page=%b, small=%b", cfg_stride, cfg_page, cfg_small);
+
+  batch_is_a_write :
+  assert property (@(posedge clk) disable iff (rst) cfg_small && s_beat_tvalid |-> batch <= span_t'(WriteBeats))
+  else $error("fb_store_write (%m): a batch of %0d beats, a write has %0d", batch, WriteBeats);
+
+  batch_is_kept :
+  assert property (@(posedge clk) disable iff (rst) joins |-> s_extent_tvalid && room_q >= s_extent_tdata.span)
+  else
+    $error(
+        "fb_store_write (%m): %0d beats into the %0d that a batch has", s_extent_tdata.span, room_q
+    );
+`endif
+
+  fb_axis_check #(
+      .Width(USER_DATA_BITS + 1),
+      .Name ("m_axis_wr")
+  ) u_check_wr (
+      .clk,
+      .rst,
+      .valid(m_axis_wr_tvalid),
+      .ready(m_axis_wr_tready),
+      .data ({m_axis_wr_tdata, m_axis_wr_tlast})
+  );
+
+  fb_axis_check #(
+      .Width($bits(part_t)),
+      .Name ("m_axis_part")
+  ) u_check_part (
+      .clk,
+      .rst,
+      .valid(m_axis_part_tvalid),
+      .ready(m_axis_part_tready),
+      .data (m_axis_part_tdata)
+  );
+
+endmodule
+
+`default_nettype wire
