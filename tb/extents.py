@@ -332,7 +332,7 @@ def part_of(row: Row, done: int) -> dict[str, int]:
 
 
 class Sums:
-    """The unit for check sums: takes beats, pauses at random, and answers with Google's CRC32C."""
+    """The unit for checksums: takes beats, pauses at random, and answers with Google's CRC32C."""
 
     def __init__(self, dut, stall: float = 0.0) -> None:
         self.dut, self.stall = dut, stall

@@ -6,7 +6,7 @@
 //              cycle; then its words are written, blanks in front. Hexadecimal and octal ones are
 //              written as they are. Meanwhile the score is moved to its binary point, half of its
 //              last digit is added, and what is behind the point is multiplied by a million.
-//              What is in a tar header is summed for its check sum on the way.
+//              What is in a tar header is summed for its checksum on the way.
 // Handshake:   facts: valid/ready, taken when the last field is written. Writes wait for nobody, but
 //              the fields of the text before those of the headers begin only while `text_free` is
 //              high, those of the headers only while `head_free` is. `head_done` pulses when the
@@ -30,7 +30,7 @@ module fb_store_bin2ascii
     input wire clk,
     input wire rst,
 
-    input wire         cfg_small,     // the header of a small object: time and check sum are in it
+    input wire         cfg_small,     // the header of a small object: time and checksum are in it
     input wire [127:0] cfg_session,   // the UUID's first byte lowest
     input wire [ 31:0] cfg_extension, // the first character lowest
 
@@ -373,7 +373,7 @@ module fb_store_bin2ascii
     if (rst) seen_q <= 1'b0;
   end
 
-  // -------------------------------------------------------------------------------------- check sums
+  // -------------------------------------------------------------------------------------- checksums
   // Of what is in both headers, then of what is in the second one only. In names zeros stand where
   // numbers have blanks.
   logic adds, word_adds_q, adds_q, word_name_q, name_q;

@@ -3,8 +3,8 @@
 // fb_store_collect: takes extents into a memory, and has headers made for small ones.
 //
 // What:        all extents pass a memory; bytes behind their end become zero. With `cfg_small` one is
-//              kept there until its length and check sum are known, and its header is made of them:
-//              `m_extent` says then what it takes in a batch, and its check sum.
+//              kept there until its length and checksum are known, and its header is made of them:
+//              `m_extent` says then what it takes in a batch, and its checksum.
 // Handshake:   valid/ready. An extent is taken while `cfg_enable` is high; one that has begun to its end.
 // Latency:     2 cycles; with `cfg_small` 14 from the last beat to the facts of the header.
 // Throughput:  64 bytes a cycle.
@@ -40,7 +40,7 @@ module fb_store_collect
     input wire s_axis_object_tlast,
     input wire s_axis_object_tuser,  // with TLAST: not a whole object
 
-    // Beats of small extents for their check sums, and these.
+    // Beats of small extents for their checksums, and these.
     output logic         crc_valid,
     output beat_t        crc_beat,
     input  wire          sum_valid,

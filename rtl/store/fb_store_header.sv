@@ -7,7 +7,7 @@
 //              it writes is, byte by byte, forebay_spec::store::page::Facts::to_page(). The fields
 //              of one page are written while the one before leaves, behind the place where these
 //              were read for the last time. With `cfg_small` it is the last 512 bytes alone, the
-//              header of a small object, with time and check sum in it: Facts::to_header().
+//              header of a small object, with time and checksum in it: Facts::to_header().
 // Handshake:   valid/ready, whole beats; facts are taken when their last field is written, TVALID does not depend
 //              on TREADY.
 // Latency:     with DigitBits = 4 the first beat comes 145 cycles after the facts, the last one 348.
@@ -120,13 +120,13 @@ module fb_store_header
     end
   endfunction
 
-  // What a header's check sum has of literal characters. Its own ones count as blanks; where fewer
+  // What a header's checksum has of literal characters. Its own ones count as blanks; where fewer
   // characters are shown than are written and summed, these are zeros (stream, seconds, size).
   function automatic logic [17:0] literals(input rom_t page, input int unsigned first);
     literals = '0;
     for (int unsigned word = first; word < first + 64; word++) begin
       for (int unsigned at = 0; at < 8; at++) begin
-        // But for the blank behind the check sum.
+        // But for the blank behind the checksum.
         if (!page[word][9*at+8] && !(word == first + 19 && at == 3))
           literals = literals + 18'(page[word][9*at+:8]);
       end

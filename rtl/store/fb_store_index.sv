@@ -14,7 +14,7 @@
 //              times; then its rows are lost, and counted. So are those of a group if the flush for
 //              their data has failed as often.
 // Handshake:   valid/ready.
-// Latency:     a row is in its columns after 12 cycles; a block takes 140 cycles to the check sum, two
+// Latency:     a row is in its columns after 12 cycles; a block takes 140 cycles to the checksum, two
 //              answers of the SSD, and 66 cycles to be written.
 // Throughput:  a row in 12 cycles, while up to Blocks - 1 blocks wait for answers.
 // Limits:      `restart` only while `busy` is low and `rows` is 0; settings are steady otherwise.
@@ -46,7 +46,7 @@ module fb_store_index
     output logic s_axis_row_tready,
     input  row_t s_axis_row_tdata,
 
-    // Beats of a block for its check sum, and this.
+    // Beats of a block for its checksum, and this.
     output logic                      crc_valid,
     input  wire                       crc_ready,
     output logic [USER_DATA_BITS-1:0] crc_data,

@@ -49,7 +49,7 @@ module fb_store_replay
     input  wire                       s_axis_rd_tlast,
     input  wire                       s_axis_rd_tuser,      // with TLAST: the read failed
 
-    // Beats of a block for its check sum, with zeros in the place of that, and this.
+    // Beats of a block for its checksum, with zeros in the place of that, and this.
     output logic                      crc_valid,
     input  wire                       crc_ready,
     output logic [USER_DATA_BITS-1:0] crc_data,

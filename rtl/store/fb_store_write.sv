@@ -63,7 +63,7 @@ module fb_store_write
     input  wire  [USER_DATA_BITS-1:0] s_axis_header_tdata,
     input  wire                       s_axis_header_tlast,
 
-    // Beats of others for their check sums, and these.
+    // Beats of others for their checksums, and these.
     output logic         crc_valid,
     output beat_t        crc_beat,
     input  wire          sum_valid,
