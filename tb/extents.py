@@ -179,7 +179,7 @@ def columns_of(page: bytes) -> list[dict[str, int]]:
 
 
 def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
-    """Read blocks: sums hold, and what fills them up is zero."""
+    """Read blocks: sums hold, and each has the rows that exist and no others."""
     for write in writes:
         page = bytearray(write.data)
         assert len(page) == PAGE
@@ -189,15 +189,17 @@ def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
         page[spec.INDEX_CRC_AT : spec.INDEX_CRC_AT + 4] = bytes(4)
         assert sum_ == google_crc32c.value(bytes(page))
         rows = columns_of(write.data)
-        count = sum(row["flags"] & 1 for row in rows)
-        assert 0 < count <= spec.INDEX_ROWS == len(rows)
-        assert not any(value for row in rows[count:] for value in row.values())
-        yield Block(number, rows[:count])
+        assert 0 < len(rows) <= spec.INDEX_ROWS
+        assert all(row["flags"] & spec.ROW_COUNTS for row in rows)
+        yield Block(number, rows)
 
 
 def block_of(rows: list[Row], session: int, number: int) -> bytes:
     """Make a block of the index with these rows, 64 at most."""
-    page = bytearray(layout.HEAD.ljust(PAGE, b"\0"))
+    page = bytearray(layout.HEAD + random.randbytes(PAGE - len(layout.HEAD)))
+    for at in layout.COUNTS_AT:
+        struct.pack_into("<Q", page, at, len(rows))
+    page[layout.CRC_AT : layout.COLUMNS_AT] = bytes(4)
     struct.pack_into("<QI", page, layout.SESSION_AT, session, number)
     for name, _, at in layout.COLUMNS:
         width = TYPES[name].itemsize

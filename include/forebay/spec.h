@@ -185,6 +185,7 @@
 
 /* Index of the store: bytes of a block, and bits of a row's flags */
 #define FB_INDEX_ROWS       0x40u
+#define FB_INDEX_COUNT_AT   0x48u
 #define FB_INDEX_SESSION_AT 0x270u
 #define FB_INDEX_NUMBER_AT  0x278u
 #define FB_INDEX_CRC_AT     0x27cu

@@ -186,6 +186,7 @@ PACKET_HEAD_BITS = 0x140
 
 # Index of the store: bytes of a block, and bits of a row's flags
 INDEX_ROWS = 0x40
+INDEX_COUNT_AT = 0x48
 INDEX_SESSION_AT = 0x270
 INDEX_NUMBER_AT = 0x278
 INDEX_CRC_AT = 0x27C

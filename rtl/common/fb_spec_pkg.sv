@@ -188,6 +188,7 @@ package fb_spec_pkg;
 
   // Index of the store: bytes of a block, and bits of a row's flags
   localparam int unsigned INDEX_ROWS = 64;
+  localparam int unsigned INDEX_COUNT_AT = 72;
   localparam int unsigned INDEX_SESSION_AT = 624;
   localparam int unsigned INDEX_NUMBER_AT = 632;
   localparam int unsigned INDEX_CRC_AT = 636;

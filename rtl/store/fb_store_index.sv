@@ -3,9 +3,9 @@
 // fb_store_index: rows into blocks of an Arrow stream, each a page of the SSD.
 //
 // What:        puts each row into columns, until there are 64, the oldest of them has waited long
-//              enough, or `sync` found them; rows that do not count fill the block up. A block goes to
-//              the next page of a region: at its end to the beginning with `cfg_ring`, else its rows are
-//              lost, and counted.
+//              enough, or `sync` found them; the block says how many it has. It goes to the next page of
+//              a region: at its end to the beginning with `cfg_ring`, else its rows are lost, and
+//              counted.
 // Flushes:     with `cfg_flush` a block is written when all data of its rows are known to be on the SSD,
 //              and counted when it is there itself. As databases do it, one flush serves all blocks that
 //              are full: they form a group, whose last write has a flush of its own, and that one is
@@ -93,7 +93,7 @@ module fb_store_index
   assign filling = oldest_q + full_q[SlotBits-1:0];
 
   // ----------------------------------------------------------------------------------------- filling
-  // One column of one row a cycle. What fills a block up is zero.
+  // One column of one row a cycle. Behind the last row columns have what they had before.
   typedef enum logic [1:0] {
     TAKE,
     COLUMN,
@@ -102,9 +102,8 @@ module fb_store_index
 
   fill_e fill_q;
   logic [$clog2(Columns)-1:0] column_q;
-  logic [RowBits:0] count_q;  // rows in it that count
+  logic [RowBits:0] count_q;  // rows in it
   logic [RowBits-1:0] row_q;  // the one being written
-  logic filler_q;  // it does not count
   logic [31:0] waited_q;
   logic owed_q;  // `sync` found rows here
 
@@ -114,7 +113,7 @@ module fb_store_index
   logic [USER_BEAT_BYTES-1:0] lanes;
 
   assign due = count_q != '0 && (owed_q || (cfg_wait != '0 && waited_q >= cfg_wait));
-  assign s_axis_row_tready = fill_q == COLUMN && !filler_q && column_q == '0;
+  assign s_axis_row_tready = fill_q == COLUMN && column_q == '0;
 
   // The value repeated all over a beat, and in which bytes it counts.
   function automatic logic [PAGE_SHIFT-1:0] at(input logic [PAGE_SHIFT-1:0] first,
@@ -150,7 +149,6 @@ module fb_store_index
     lanes = column_q >= 4'd7 ? USER_BEAT_BYTES'('hff) :
         column_q >= 4'd3 ? USER_BEAT_BYTES'('hf) : USER_BEAT_BYTES'('h3);
     lanes = lanes << place[$clog2(USER_BEAT_BYTES)-1:0];
-    if (filler_q) value = '0;
     if (fill_q != COLUMN) lanes = '0;
   end
 
@@ -158,21 +156,17 @@ module fb_store_index
     waited_q <= count_q == '0 ? '0 : waited_q + 32'(waited_q < cfg_wait);
     unique case (fill_q)
       TAKE:
-      if (s_axis_row_tvalid || due) begin
+      if (due) begin
+        fill_q <= FULL;
+      end else if (s_axis_row_tvalid) begin
         fill_q   <= COLUMN;
         column_q <= 4'(Columns - 1);
-        filler_q <= due;
         row_q    <= RowBits'(count_q);
-        if (!due) count_q <= count_q + 1'b1;
+        count_q  <= count_q + 1'b1;
       end
       COLUMN: begin
         column_q <= column_q - 1'b1;
-        if (column_q == '0) begin
-          row_q <= row_q + 1'b1;
-          column_q <= 4'(Columns - 1);
-          if (row_q == '1) fill_q <= FULL;
-          else if (!filler_q) fill_q <= TAKE;
-        end
+        if (column_q == '0) fill_q <= row_q == '1 ? FULL : TAKE;
       end
       default:
       if (hand_over) begin
@@ -216,7 +210,7 @@ module fb_store_index
 
   send_e send_q;
   logic [PageBits-1:0] at_q, left_q;  // page of the oldest block; pages from there to the end
-  logic [Blocks-1:0][RowBits:0] rows_q;  // of each full block, those that count
+  logic [Blocks-1:0][RowBits:0] rows_q;  // of each full block
   count_t group_q;  // full blocks that go out together
   count_t sent_q;  // of these, those that have gone
   count_t flushed_q;  // full blocks whose data a flush was asked for
@@ -231,6 +225,7 @@ module fb_store_index
   logic [31:0] sum_q;
   logic [RowBits:0] oldest_rows;
   logic [USER_DATA_BITS-1:0] composed;
+  logic [HeadWords-1:0] counts;  // words that are the number of rows
 
   assign ends = left_q == '0;
   assign none = ends && !(cfg_ring && cfg_bytes != '0);
@@ -258,9 +253,12 @@ module fb_store_index
 
   always_comb begin : compose
     composed = beat;
+    counts   = '0;
     if (read_q < BeatBits'(HeadBeats)) begin
       composed = fb_store_rom_pkg::INDEX_HEAD[HeadWords*32'(read_q)+:HeadWords];
+      counts   = fb_store_rom_pkg::INDEX_COUNTS[HeadWords*32'(read_q)+:HeadWords];
     end
+    for (int i = 0; i < HeadWords; i++) if (counts[i]) composed[64*i+:64] = 64'(rows_q[sending]);
     if (read_q == BeatBits'(HeadBeats - 1)) begin
       composed[8*(INDEX_SESSION_AT%USER_BEAT_BYTES)+:64] = cfg_session;
       composed[8*(INDEX_NUMBER_AT%USER_BEAT_BYTES)+:32] = blocks + 32'(sent_q);

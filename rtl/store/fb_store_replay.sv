@@ -91,6 +91,8 @@ module fb_store_replay
   logic [PageBits-1:0] page_q;
   logic [BeatBits-1:0] beat_q;
   logic [31:0] due_sum_q;  // as the block says
+  logic [RowBits:0] rows_q;  // the same
+  logic [1:0][RowBits:0] counts_q;  // rows of the blocks in both halves
   logic due_q;  // session and number are right, and it came whole
   logic moves, at_head, good, begins, emptied, stops_q;
 
@@ -126,6 +128,9 @@ module fb_store_replay
       TAKE:
       if (moves) begin
         beat_q <= beat_q + 1'b1;
+        if (beat_q == BeatBits'(INDEX_COUNT_AT / USER_BEAT_BYTES)) begin
+          rows_q <= s_axis_rd_tdata[8*(INDEX_COUNT_AT%USER_BEAT_BYTES)+:RowBits+1];
+        end
         if (at_head) begin
           due_sum_q <= s_axis_rd_tdata[8*(INDEX_CRC_AT%USER_BEAT_BYTES)+:32];
           if (s_axis_rd_tdata[8*(INDEX_SESSION_AT%USER_BEAT_BYTES)+:64] != cfg_session ||
@@ -144,6 +149,7 @@ module fb_store_replay
         left_q <= good ? left_q - 1'b1 : '0;
         if (good) begin
           full_q[side_q] <= 1'b1;
+          counts_q[side_q] <= rows_q;
           side_q <= !side_q;
           number_q <= number_q + 1'b1;
           blocks <= blocks + 1'b1;
@@ -246,7 +252,8 @@ module fb_store_replay
         LAST_COLUMN: length_q <= value[31:0];
         REGION: begin
           end_q <= 65'(address_q) + 65'(length_q);
-          wanted_q <= (flags_q & ROW_COUNTS) != '0 && stream_q == stream && object_q >= first &&
+          wanted_q <= (RowBits + 1)'(row_q) < counts_q[scan_side_q] &&
+              (flags_q & ROW_COUNTS) != '0 && stream_q == stream && object_q >= first &&
               object_q <= last;
           whole_q <= (flags_q & (ROW_WHOLE | ROW_SKIPPED | ROW_FAILED)) == ROW_WHOLE &&
               length_q != '0 && address_q >= {cfg_data_base, PAGE_SHIFT'(0)};

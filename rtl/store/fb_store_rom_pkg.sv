@@ -621,7 +621,7 @@ package fb_store_rom_pkg;
     64'h000072656c6c6966
   };
 
-  // What stands in front of the columns in a block of the index.
+  // What stands in front of the columns in a block of the index, where it has all rows.
   localparam logic [79:0][63:0] INDEX_HEAD = {
     64'h0000000000000000,
     64'h0000000000000000,
@@ -704,6 +704,9 @@ package fb_store_rom_pkg;
     64'h0000000000000014,
     64'h00000278ffffffff
   };
+
+  // Which of its words are the number of rows.
+  localparam logic [79:0] INDEX_COUNTS = 80'h15555500000000000200;
 
 endpackage
 /* verilator lint_on UNUSEDPARAM */

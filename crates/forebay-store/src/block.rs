@@ -3,7 +3,7 @@
 
 use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::{
-    Block, BlockError, COLUMNS_AT, CRC_AT, HEAD, NUMBER_AT, SESSION_AT,
+    Block, BlockError, COLUMNS_AT, COUNT_AT, CRC_AT, NUMBER_AT, ROWS, SESSION_AT, head_of,
 };
 use forebay_spec::store::superblock::Superblock;
 
@@ -13,7 +13,7 @@ use crate::crc32c;
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
 /// The block that a page was, if no more is wrong with it than a single bit of its columns or its
-/// checksum, or any bytes in front of these: the same stand there in each block.
+/// checksum, or any bytes in front of these: the same stand there in each block of so many rows.
 ///
 /// Two blocks whose checksums are right differ in four bits or more, so that two or three wrong bits
 /// are never taken for one.
@@ -22,14 +22,25 @@ pub(crate) fn corrected(
     superblock: &Superblock,
     number: u64,
 ) -> Option<Block> {
-    let mut fixed = *page;
-    fixed[..SESSION_AT].copy_from_slice(&HEAD[..SESSION_AT]);
-    fixed[SESSION_AT..NUMBER_AT].copy_from_slice(&superblock.session.short());
-    fixed[NUMBER_AT..CRC_AT].copy_from_slice(&u32::try_from(number).ok()?.to_le_bytes());
-    let (says, has) = match Block::parse(&fixed, superblock.session, crc32c) {
+    let number = u32::try_from(number).ok()?;
+    let with_head = |rows| {
+        let mut fixed = *page;
+        fixed[..SESSION_AT].copy_from_slice(&head_of(rows)[..SESSION_AT]);
+        fixed[SESSION_AT..NUMBER_AT].copy_from_slice(&superblock.session.short());
+        fixed[NUMBER_AT..CRC_AT].copy_from_slice(&number.to_le_bytes());
+        fixed
+    };
+    let parse = |fixed: &[u8; PAGE_BYTES]| Block::parse(fixed, superblock.session, crc32c);
+    let rows = u64::from_le_bytes(page[COUNT_AT..COUNT_AT + 8].try_into().ok()?);
+    let mut fixed = with_head(rows.min(ROWS as u64));
+    let (says, has) = match parse(&fixed) {
         Ok(block) => return Some(block),
         Err(BlockError::Crc { says, has }) if fixed == *page => (says, has),
-        Err(_) => return None,
+        Err(_) => {
+            // How many there were is lost.
+            let mut all = (0..=ROWS as u64).map(with_head);
+            return all.find_map(|fixed| parse(&fixed).ok());
+        }
     };
     match (says ^ has).count_ones() {
         1 => fixed[CRC_AT..COLUMNS_AT].copy_from_slice(&has.to_le_bytes()),
@@ -38,7 +49,7 @@ pub(crate) fn corrected(
             fixed[bit / 8] ^= 1 << (bit % 8);
         }
     }
-    Block::parse(&fixed, superblock.session, crc32c).ok()
+    parse(&fixed).ok()
 }
 
 /// The bit of the columns that changes the checksum of a block by this.
@@ -55,7 +66,7 @@ fn wrong_bit(change: u32) -> Option<usize> {
 mod tests {
     use super::*;
     use forebay_spec::store::Session;
-    use forebay_spec::store::index::{COUNTS, ROWS, Row};
+    use forebay_spec::store::index::{COUNTS, Row};
     use forebay_spec::store::superblock::{Drive, Mode, Region};
     use proptest::prelude::*;
 
@@ -97,7 +108,8 @@ mod tests {
             flags: COUNTS,
             ..Row::default()
         };
-        let rows = std::array::from_fn::<Row, ROWS, _>(row);
+        let mut rows = std::array::from_fn::<Row, ROWS, _>(row);
+        rows[1 + seed as usize % ROWS..].fill(Row::default());
         Block { number: 3, rows }.to_bytes(superblock().session, crc32c)
     }
 

@@ -24,7 +24,8 @@ LOOK = 1024
 
 NUMPY = {"u16": "<u2", "u32": "<u4", "u64": "<u8", "f32": "<f4", "time": "<i8"}
 TYPES = {name: np.dtype(NUMPY[kind]) for name, kind, _ in layout.COLUMNS}
-_HEAD = np.frombuffer(layout.HEAD, np.uint8)
+_HEAD = np.frombuffer(layout.HEAD, "<u8")
+_COUNTS = np.array(layout.COUNTS_AT) // 8
 _ZEROS = bytes(layout.COLUMNS_AT - layout.CRC_AT)
 
 Columns = dict[str, np.ndarray]
@@ -33,7 +34,9 @@ Number = TypeVar("Number", int, np.ndarray)
 
 def why_not(page: np.ndarray, session: bytes, number: int) -> str | None:
     """Why a page is not block `number` of a recording; None if it is."""
-    if not np.array_equal(page[: layout.SESSION_AT], _HEAD):
+    head = _HEAD.copy()
+    head[_COUNTS] = _count(page)
+    if head[_COUNTS[0]] > ROWS or not np.array_equal(page[: layout.SESSION_AT].view("<u8"), head):
         return "it does not begin as a block of an index does"
     if page[layout.SESSION_AT : layout.NUMBER_AT].tobytes() != session[:8]:
         return "it belongs to another recording"
@@ -43,6 +46,12 @@ def why_not(page: np.ndarray, session: bytes, number: int) -> str | None:
         return f"its CRC32C is {has:08x}, and it says {says:08x}"
     own = int(page[layout.NUMBER_AT : layout.CRC_AT].view("<u4")[0])
     return None if own == number else f"its number is {own}, but it lies where {number} does"
+
+
+def _count(pages: np.ndarray) -> np.ndarray:
+    """How many rows a block says that it has, or each of several."""
+    at = layout.COUNTS_AT[0]
+    return np.ascontiguousarray(pages[..., at : at + 8]).view("<u8")[..., 0]
 
 
 class Index:
@@ -140,6 +149,7 @@ class Index:
                 name: pages[:, at : at + ROWS * TYPES[name].itemsize].copy().view(TYPES[name])
                 for name, _, at in layout.COLUMNS
             }
+            columns["flags"][np.arange(ROWS) >= _count(pages)[:, None]] = 0
             flat = {name: values.reshape(-1) for name, values in columns.items()}
             yield self._void(numbers), flat
 
@@ -168,8 +178,9 @@ class Index:
 
 def columns_of(page: np.ndarray) -> Columns:
     """Columns of a block, where they lie in it."""
+    count = int(_count(page))
     return {
-        name: page[at : at + ROWS * TYPES[name].itemsize].view(TYPES[name])
+        name: page[at : at + count * TYPES[name].itemsize].view(TYPES[name])
         for name, _, at in layout.COLUMNS
     }
 

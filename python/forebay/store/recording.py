@@ -110,7 +110,7 @@ class Recording:
         self.disk.close()
 
     def index(self) -> pa.Table:
-        """All good blocks of the index as they lie there, also rows that fill them up.
+        """All good blocks of the index as they lie there, of version 1 with rows that fill them up.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class Recording:
         batches = []
         for block in self.blocks.blocks():
             arrays = [
-                pa.Array.from_buffers(ARROW[name], layout.ROWS, [None, pa.py_buffer(values)])
+                pa.Array.from_buffers(ARROW[name], len(values), [None, pa.py_buffer(values)])
                 for name, values in block.items()
             ]
             batches.append(pa.RecordBatch.from_arrays(arrays, schema=schema))

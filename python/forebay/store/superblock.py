@@ -141,7 +141,8 @@ def parse(page: bytes) -> Superblock:
     if says != has:
         raise BadSuperblockError(f"its CRC32C is {has:08x}, and it says {says:08x}")
     version, mode, flags = (_number(page, name) for name in ("version", "mode", "flags"))
-    _require(version == layout.SUPER_VERSION, "version", version, "this program knows version 1")
+    limit = "this program knows versions 1 and 2"
+    _require(1 <= version <= layout.SUPER_VERSION, "version", version, limit)
     _require(mode < len(MODES), "mode", mode, "there are the modes 0, 1 and 2")
     known = layout.RING | layout.INDEX_RING | layout.CLOSED | layout.SMALL
     _require(flags & ~known == 0, "flags", flags, "only bits 0 to 3 are defined")

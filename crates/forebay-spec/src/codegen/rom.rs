@@ -54,9 +54,18 @@ pub fn render_rom(out: &mut impl Write) -> Result {
     words(out, "FILLER", 64, bytes(&FILLER))?;
     writeln!(
         out,
-        "\n  // What stands in front of the columns in a block of the index."
+        "\n  // What stands in front of the columns in a block of the index, where it has all rows."
     )?;
     words(out, "INDEX_HEAD", 64, bytes(&index::HEAD))?;
+    let counts = index::COUNTS_AT.iter();
+    let counts = counts.fold(0_u128, |all, at| all | 1 << (at / 8));
+    writeln!(out, "\n  // Which of its words are the number of rows.")?;
+    writeln!(
+        out,
+        "  localparam logic [{}:0] INDEX_COUNTS = {}'h{counts:x};",
+        index::COLUMNS_AT / 8 - 1,
+        index::COLUMNS_AT / 8
+    )?;
     writeln!(out, "\nendpackage")?;
     writeln!(out, "/* verilator lint_on UNUSEDPARAM */\n")?;
     writeln!(out, "`default_nettype wire")

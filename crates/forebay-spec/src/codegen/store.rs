@@ -28,6 +28,8 @@ pub fn render_store(out: &mut impl Write) -> Result {
     writeln!(out, "\"\"\"Where things stand in a recording.")?;
     writeln!(out, "\n{BANNER}\n\"\"\"")?;
     writeln!(out, "\nPAGE = {PAGE_BYTES}\nROWS = {}", index::ROWS)?;
+    writeln!(out, "# Where a block says how many rows it has, 64 bits each")?;
+    writeln!(out, "COUNTS_AT = {:?}", index::COUNTS_AT)?;
     writeln!(out, "SESSION_AT = {}", index::SESSION_AT)?;
     writeln!(out, "NUMBER_AT = {}", index::NUMBER_AT)?;
     writeln!(out, "CRC_AT = {}", index::CRC_AT)?;
@@ -42,7 +44,7 @@ pub fn render_store(out: &mut impl Write) -> Result {
     }
     writeln!(out, ")")?;
     let head = &index::HEAD[..index::SESSION_AT];
-    bytes(out, "HEAD", "What each block begins with", head)?;
+    bytes(out, "HEAD", "What a block of all rows begins with", head)?;
     let schema = &index::SCHEMA_PAGE;
     let used = schema
         .iter()

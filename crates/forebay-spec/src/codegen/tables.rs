@@ -219,7 +219,7 @@ pub const GROUPS: &[Group] = &[
     Group {
         title: "Index of the store: bytes of a block, and bits of a row's flags",
         constants: &[
-            list!(0, "INDEX_", index: ROWS SESSION_AT NUMBER_AT CRC_AT),
+            list!(0, "INDEX_", index: ROWS COUNT_AT SESSION_AT NUMBER_AT CRC_AT),
             columns!(OBJECT OFFSET ADDRESS TIME LENGTH CRC32C=CRC SCORE MISSING STREAM CLASS FLAGS),
             list!(16, "ROW_", index: COUNTS WHOLE CUT SKIPPED FAILED RESULT LATE),
             list!(0, "ROW_", index: CODE_LSB),

@@ -4,7 +4,7 @@
 use super::{Crc, PAGE_BYTES, Session, arrow};
 use crate::bytes::{get_u16, get_u32, get_u64, put};
 
-/// Rows of a block.
+/// Most rows of a block.
 pub const ROWS: usize = 64;
 /// What precedes each message of Arrow's, in place of nothing.
 pub const CONTINUATION: u32 = u32::MAX;
@@ -227,8 +227,41 @@ const fn message<const N: usize>(text: &[u8], bytes: usize) -> [u8; N] {
 pub const SCHEMA_PAGE: [u8; PAGE_BYTES] = message(&arrow::SCHEMA, PAGE_BYTES);
 /// The page behind the last block: Arrow's end of a stream.
 pub const END_PAGE: [u8; PAGE_BYTES] = message(&[], MESSAGE_AT);
-/// What stands in front of the columns in each block, but for [`SESSION_AT`] to [`CRC_AT`].
+/// What stands in front of the columns in a block of [`ROWS`] rows, but for [`SESSION_AT`] to
+/// [`CRC_AT`].
 pub const HEAD: [u8; COLUMNS_AT] = message(&arrow::BATCH, COLUMNS_AT);
+/// Where in [`HEAD`] the number of rows stands, 64 bits each: that of the batch and that of each
+/// column. Columns are as long as [`ROWS`] rows in any block.
+pub const COUNTS_AT: [usize; COLUMNS.len() + 1] = {
+    let mut found = [0; COLUMNS.len() + 1];
+    let (mut at, mut count) = (MESSAGE_AT, 0);
+    while at < SESSION_AT {
+        let mut byte = 1;
+        while byte < 8 && HEAD[at + byte] == 0 {
+            byte += 1;
+        }
+        if HEAD[at] == ROWS as u8 && byte == 8 {
+            found[count] = at;
+            count += 1;
+        }
+        at += 8;
+    }
+    assert!(count == found.len());
+    found
+};
+/// The first of [`COUNTS_AT`].
+pub const COUNT_AT: usize = COUNTS_AT[0];
+
+/// What stands in front of the columns in a block of `rows` rows, but for [`SESSION_AT`] to
+/// [`CRC_AT`].
+#[must_use]
+pub fn head_of(rows: u64) -> [u8; COLUMNS_AT] {
+    let mut head = HEAD;
+    for at in COUNTS_AT {
+        put(&mut head, at, &rows.to_le_bytes());
+    }
+    head
+}
 
 /// Why a page is no block of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -254,7 +287,7 @@ pub enum BlockError {
 pub struct Block {
     /// Its number in the recording, from 0.
     pub number: u32,
-    /// Its rows; those that fill it up do not count.
+    /// Its rows; those behind the last one do not count.
     pub rows: [Row; ROWS],
 }
 
@@ -265,14 +298,16 @@ fn crc_of(page: &[u8; PAGE_BYTES], crc: Crc) -> u32 {
 }
 
 impl Block {
-    /// Writes the block.
+    /// Writes the block, up to the last row that counts.
     #[must_use]
     pub fn to_bytes(&self, session: Session, crc: Crc) -> [u8; PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES];
-        put(&mut page, 0, &HEAD);
+        let rows = self.rows.iter().rposition(Row::counts);
+        let rows = rows.map_or(0, |last| last + 1);
+        put(&mut page, 0, &head_of(rows as u64));
         put(&mut page, SESSION_AT, &session.short());
         put(&mut page, NUMBER_AT, &self.number.to_le_bytes());
-        for (index, row) in self.rows.iter().enumerate() {
+        for (index, row) in self.rows[..rows].iter().enumerate() {
             row.write(&mut page, index);
         }
         let sum = crc_of(&page, crc);
@@ -280,13 +315,15 @@ impl Block {
         page
     }
 
-    /// Reads a block of a recording.
+    /// Reads a block of a recording, of version 1 too: there each has [`ROWS`] rows, of which the last
+    /// ones may not count.
     ///
     /// # Errors
     ///
     /// The first thing that is wrong.
     pub fn parse(page: &[u8; PAGE_BYTES], session: Session, crc: Crc) -> Result<Self, BlockError> {
-        if page[..SESSION_AT] != HEAD[..SESSION_AT] {
+        let rows = get_u64(page, COUNT_AT);
+        if rows > ROWS as u64 || page[..SESSION_AT] != head_of(rows)[..SESSION_AT] {
             return Err(BlockError::Head);
         }
         if page[SESSION_AT..NUMBER_AT] != session.short() {
@@ -298,7 +335,9 @@ impl Block {
         }
         Ok(Self {
             number: get_u32(page, NUMBER_AT),
-            rows: core::array::from_fn(|row| Row::read(page, row)),
+            rows: core::array::from_fn(|row| {
+                if (row as u64) < rows { Row::read(page, row) } else { Row::default() }
+            }),
         })
     }
 }
@@ -359,19 +398,54 @@ mod tests {
             )
     }
 
+    #[test]
+    fn blocks_of_version_1_have_rows_that_do_not_count() {
+        let (number, session) = (7, Session([3; 16]));
+        let mut rows = [Row::default(); ROWS];
+        rows[0].flags = COUNTS;
+        let block = Block { number, rows };
+        let mut bytes = block.to_bytes(session, crc);
+        put(&mut bytes, 0, &HEAD);
+        put(&mut bytes, SESSION_AT, &session.short());
+        put(&mut bytes, NUMBER_AT, &number.to_le_bytes());
+        let sum = crc_of(&bytes, crc);
+        put(&mut bytes, CRC_AT, &sum.to_le_bytes());
+        assert_eq!(Block::parse(&bytes, session, crc), Ok(block));
+    }
+
+    #[test]
+    fn no_other_number_of_rows_is_taken() {
+        let (session, rows) = (Session([3; 16]), [Row::default(); ROWS]);
+        let bytes = Block { number: 0, rows }.to_bytes(session, crc);
+        for at in COUNTS_AT {
+            for count in [1, ROWS as u64 + 1, u64::MAX] {
+                let mut wrong = bytes;
+                put(&mut wrong, at, &count.to_le_bytes());
+                let found = Block::parse(&wrong, session, crc);
+                assert_eq!(found, Err(BlockError::Head));
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn what_is_written_reads_the_same(
             row in rows(), other in rows(), at in 0..ROWS, number: u32, session: [u8; 16],
-            bit in 0..PAGE_BYTES * 8,
+            count in 0..=ROWS, bit in 0..PAGE_BYTES * 8,
         ) {
             let session = Session(session);
             let mut rows = [other; ROWS];
             rows[at] = row;
+            // The last row counts, those behind it are not there.
+            rows[count..].fill(Row::default());
+            if let Some(last) = count.checked_sub(1) {
+                rows[last].flags |= COUNTS;
+            }
             let block = Block { number, rows };
             let mut bytes = block.to_bytes(session, crc);
             prop_assert_eq!(Block::parse(&bytes, session, crc), Ok(block));
+            prop_assert!(COUNTS_AT.iter().all(|at| get_u64(&bytes, *at) == count as u64));
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(Block::parse(&bytes, session, crc).is_err(), "bit {} is wrong", bit);
         }

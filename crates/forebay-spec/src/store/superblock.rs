@@ -8,7 +8,7 @@ use crate::numbered::numbered;
 /// What it begins with.
 pub const MAGIC: [u8; 8] = *b"FBSTORE\n";
 /// The version that is described here.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Offset of the words for people.
 pub const TEXT_AT: usize = 512;
 /// Bytes that the words may have.
@@ -286,8 +286,8 @@ impl Superblock {
         }
         let field = |name, value, limit| SuperblockError::Field { name, value, limit };
         let version = get_u32(page, VERSION_AT);
-        if version != VERSION {
-            let limit = "this program knows version 1";
+        if !(1..=VERSION).contains(&version) {
+            let limit = "this program knows versions 1 and 2";
             return Err(field("version", version.into(), limit));
         }
         let mode = get_u32(page, MODE_AT);
