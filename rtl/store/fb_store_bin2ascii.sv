@@ -7,14 +7,14 @@
 //              written as they are. Meanwhile the score is moved to its binary point, half of its
 //              last digit is added, and what is behind the point is multiplied by a million.
 //              What is in a tar header is summed for its checksum on the way.
-// Handshake:   facts: valid/ready, taken when the last field is written. Writes wait for nobody, but
-//              the fields of the text before those of the headers begin only while `text_free` is
-//              high, those of the headers only while `head_free` is. `head_done` pulses when the
+// Handshake:   facts: valid/ready, taken when the last field of those before them is written. Writes wait
+//              for nobody, but the fields of the text before those of the headers begin only while
+//              `text_free` is high, those of the headers only while `head_free` is. `head_done` pulses when the
 //              headers' are written; `text_late` is high from there on until the others are.
 // Latency:     with Bits = 4 the headers' fields are written 135 cycles after the facts came, the
 //              last one 49 later; with Bits = 2 it is 211 and 75, with Bits = 1 it is 363 and 127. A
 //              score near 0 takes up to 86 cycles beside the numbers before it.
-//              With `cfg_small` that is all: the facts are taken when the headers' fields are written.
+//              With `cfg_small` that is all.
 // Throughput:  an extent in as many cycles. Limits: cfg_* is steady. 512-bit registers: none.
 // Does not implement: templates; the fields' order is that of places() in fb_store_header.
 
@@ -37,6 +37,7 @@ module fb_store_bin2ascii
     input  wire         s_facts_tvalid,
     output logic        s_facts_tready,
     input  wire facts_t s_facts_tdata,
+    output logic        whole,           // as the facts have it that are written
 
     input  wire  text_free,
     input  wire  head_free,
@@ -137,6 +138,8 @@ module fb_store_bin2ascii
   logic [$clog2(Steps)-1:0] at_q;
   logic [$clog2(RawWords)-1:0] raw_at_q;
   logic [5:0] place_q;
+  facts_t facts_q;
+  logic busy_q;  // they count
   logic primes, counts, writes, ends, all_done, opened_q, head_ends_q;
   logic score_ready, fraction_ready, summed;
 
@@ -148,8 +151,17 @@ module fb_store_bin2ascii
       !(nature_q.for_head && !head_free) && !(nature_q.for_sum && !summed);
   assign ends = writes && left_q == '0;
   assign all_done = cfg_small ? head_done : ends && nature_q.for_fraction;
-  assign s_facts_tready = all_done;
+  assign s_facts_tready = !busy_q || all_done;
   assign text_late = job_q >= MISSING;
+  assign whole = facts_q.whole;
+
+  always_ff @(posedge clk) begin : take
+    if (s_facts_tready) begin
+      facts_q <= s_facts_tdata;
+      busy_q  <= s_facts_tvalid;
+    end
+    if (rst) busy_q <= 1'b0;
+  end
 
   always_ff @(posedge clk) begin : follow
     // The last word is written two cycles later.
@@ -199,16 +211,16 @@ module fb_store_bin2ascii
   logic [2:0] times_q;  // by ten, to be multiplied
   logic loads, half_q, null_score;
 
-  assign exponent = s_facts_tdata.score[30:23];
-  assign null_score = !s_facts_tdata.has_result || s_facts_tdata.score[30:0] >= ScoreLimit;
-  assign loads = s_facts_tvalid && !opened_q;
+  assign exponent = facts_q.score[30:23];
+  assign null_score = !facts_q.has_result || facts_q.score[30:0] >= ScoreLimit;
+  assign loads = busy_q && !opened_q;
   assign score_ready = opened_q && shifts_q == '0 && !half_q;
   assign fraction_ready = times_q == '0;
   assign scaled = times_q == '0 ? fixed_q + Half : (fixed_q << 3) + (fixed_q << 1);
 
   always_ff @(posedge clk) begin : fix_point
     if (loads) begin
-      fixed_q  <= {exponent >= NoneExponent, s_facts_tdata.score[22:0], 32'd0};
+      fixed_q  <= {exponent >= NoneExponent, facts_q.score[22:0], 32'd0};
       shifts_q <= null_score ? '0 : WholeExponent - exponent;
       half_q   <= 1'b1;
       opened_q <= 1'b1;
@@ -238,15 +250,15 @@ module fb_store_bin2ascii
   logic [Bits-1:0] bits_q;
   logic [4*Digits-1:0] digits_q;
   assign numbers = {
-    s_facts_tdata.sequence_,
-    s_facts_tdata.time_,
-    s_facts_tdata.length,
-    s_facts_tdata.object,
-    s_facts_tdata.offset,
-    s_facts_tdata.stream,
-    s_facts_tdata.missing,
-    s_facts_tdata.sender,
-    s_facts_tdata.class_,
+    facts_q.sequence_,
+    facts_q.time_,
+    facts_q.length,
+    facts_q.object,
+    facts_q.offset,
+    facts_q.stream,
+    facts_q.missing,
+    facts_q.sender,
+    facts_q.class_,
     {2{fixed_q[55:32]}}
   };
 
@@ -291,33 +303,33 @@ module fb_store_bin2ascii
     for (int at = 0; at < 16; at++) in_order[8*at+:8] = bytes[8*(15-at)+:8];
   endfunction
   assign raw = {
-    s_facts_tdata.crc32c,
+    facts_q.crc32c,
     in_order(cfg_session),
-    octal({3'd0, s_facts_tdata.seconds[32:0]}),
+    octal({3'd0, facts_q.seconds[32:0]}),
     32'(octal({18'd0, sum_q})),
-    octal({4'd0, s_facts_tdata.length}),
+    octal({4'd0, facts_q.length}),
     32'(octal({18'd0, sum_q}))
   };
   // A tar header has eleven octal digits: they last until the year 2242.
   logic unused;
-  assign unused = &{1'b0, s_facts_tdata.seconds[33], 1'b0};
+  assign unused = &{1'b0, facts_q.seconds[33], 1'b0};
 
   kind_e kind, kind_q;
   logic nulls, word_q, ends_q, next_blank_q;
   logic [ 5:0] word_place_q;
   logic [15:0] nibbles_q;
 
-  assign nulls = (job_q == CLASS && !s_facts_tdata.has_result) ||
+  assign nulls = (job_q == CLASS && !facts_q.has_result) ||
       ((nature_q.for_score || nature_q.for_fraction) && null_score);
 
   always_comb begin : choose_kind
     kind = nature_q.is_raw ? AS_IS : NUMBER;
-    if (nature_q.for_score && s_facts_tdata.score[31]) kind = SIGNED;
+    if (nature_q.for_score && facts_q.score[31]) kind = SIGNED;
     if (nature_q.for_fraction) kind = left_q != '0 ? POINT : AS_IS;
     if (nulls) kind = left_q != '0 || nature_q.for_score ? BLANKS : NULL_END;
     if (job_q == EXTENSION) kind = GIVEN;
-    if (job_q == WHOLE && s_facts_tdata.whole) kind = left_q != '0 ? BLANKS : TRUE_END;
-    if (job_q == WHOLE && !s_facts_tdata.whole) kind = left_q != '0 ? FALSE_F : FALSE_END;
+    if (job_q == WHOLE && facts_q.whole) kind = left_q != '0 ? BLANKS : TRUE_END;
+    if (job_q == WHOLE && !facts_q.whole) kind = left_q != '0 ? FALSE_F : FALSE_END;
   end
 
   always_ff @(posedge clk) begin : choose_word
@@ -381,7 +393,7 @@ module fb_store_bin2ascii
   always_comb begin : choose_sum
     unique case (job_q)
       SESSION, OBJECT, STREAM, SECONDS, SIZE, EXTENSION: adds = writes;
-      OFFSET: adds = writes && !s_facts_tdata.whole;
+      OFFSET: adds = writes && !facts_q.whole;
       TIME, CRC: adds = writes && cfg_small;
       default: adds = 1'b0;
     endcase
@@ -395,11 +407,11 @@ module fb_store_bin2ascii
     adds_q <= word_adds_q && !rst;
     word_name_q <= nature_q.is_decimal;
     name_q <= word_name_q;
-    if (loads) sum_q <= SumOf[s_facts_tdata.whole][0];
+    if (loads) sum_q <= SumOf[facts_q.whole][0];
     else if (adds_q) sum_q <= sum_q + 18'(four);
     else if (ends && job_q == SUM_FIRST)
-      sum_q <= sum_q - SumOf[s_facts_tdata.whole][0] + (cfg_small ?
-          SumOfSmall[s_facts_tdata.whole] : SumOf[s_facts_tdata.whole][1]);
+      sum_q <= sum_q - SumOf[facts_q.whole][0] + (cfg_small ?
+          SumOfSmall[facts_q.whole] : SumOf[facts_q.whole][1]);
   end
 
 endmodule

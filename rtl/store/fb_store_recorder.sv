@@ -6,10 +6,10 @@
 //              ones in batches, and an index says what lies where; objects come back by order of
 //              registers (regs/recorder.rdl). The drawing stands in docs/reference/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
-// Latency:     4 cycles from an extent's first beat to its address, 5 to itself.
+// Latency:     5 cycles from an extent's first beat to its address, 6 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
-// Limits:      512-bit registers: five, those of block RAM, of the maker of headers, and two of check
-//              sums.
+// Limits:      512-bit registers: seven, those of block RAM, of the maker of headers, two of
+//              checksums, and two behind all writes.
 // Does not implement: processing elements: tags and settings go to them, packets and results come back.
 
 `default_nettype none
@@ -434,6 +434,8 @@ module fb_store_recorder
       .lost
   );
 
+  logic write_tvalid, write_tready, write_tlast;
+  logic [USER_DATA_BITS-1:0] write;
   fb_store_turns #(
       .Sources(Sources)
   ) u_writes (
@@ -445,15 +447,29 @@ module fb_store_recorder
       .s_axis_request_tlast  (wr_last),
       .m_axis_response_tvalid(answer_valid),
       .m_axis_response_tready(answer_ready),
-      .m_axis_request_tvalid (m_axis_wr_tvalid),
-      .m_axis_request_tready (m_axis_wr_tready),
-      .m_axis_request_tdata  (m_axis_wr_tdata),
-      .m_axis_request_tlast  (m_axis_wr_tlast),
+      .m_axis_request_tvalid (write_tvalid),
+      .m_axis_request_tready (write_tready),
+      .m_axis_request_tdata  (write),
+      .m_axis_request_tlast  (write_tlast),
       .s_axis_response_tvalid(s_axis_wrsp_tvalid),
       .s_axis_response_tready(s_axis_wrsp_tready),
       .s_axis_response_tlast (1'b1)
   );
   assign m_axis_wr_tkeep = '1;
+
+  // No path leads from the recorder into the streamer, nor back.
+  fb_common_skid #(
+      .Width(1 + USER_DATA_BITS)
+  ) u_skid (
+      .clk,
+      .rst,
+      .s_valid(write_tvalid),
+      .s_ready(write_tready),
+      .s_data ({write_tlast, write}),
+      .m_valid(m_axis_wr_tvalid),
+      .m_ready(m_axis_wr_tready),
+      .m_data ({m_axis_wr_tlast, m_axis_wr_tdata})
+  );
 
   // -------------------------------------------------------------------------------------- fetching
   localparam int unsigned Readers = 2;  // objects, blocks of the index
