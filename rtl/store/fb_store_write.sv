@@ -117,37 +117,38 @@ module fb_store_write
 
   typedef logic [BeatBits-1:0] place_t;  // in the region or on the SSD, in beats
 
-  typedef enum logic [2:0] {
-    REST,
-    ADDRESS,
-    HEADER,
-    DATA,
-    FILL
+  // A bit each, so that what waits for nothing but a state asks one register.
+  typedef enum logic [4:0] {
+    REST    = 5'b00001,
+    ADDRESS = 5'b00010,
+    HEADER  = 5'b00100,
+    DATA    = 5'b01000,
+    FILL    = 5'b10000   // zeros up to the end of the block, then fillers up to that of the page
   } state_e;
 
   state_e state_q;
-  logic   skips_q;  // the part finds no room: it is taken, and not written
-  place_t left_q;  // beats from here to the region's end
+  logic rest, address, header, data, fill;  // the state
+  assign {fill, data, header, address, rest} = state_q;
+  logic skips_q;  // the part finds no room: it is taken, and not written
+  place_t
+      left_q, start_left_q;  // beats to the region's end, from here and from the part's first one
   place_t at_q, start_q;  // the next beat, the part's first one
+  logic block_ends_q, page_ends_q;  // with the next beat
   span_t span_q;  // beats that the part may still have
+  logic span_ends_q;  // one
   span_t beats_q;  // that it has
   logic [WriteBits-1:0] write_q;  // beats that the write may still have
+  logic write_ends_q;  // one
   logic [63:0] done_q;  // bytes of the extent in earlier parts
   logic over_q;  // the extent has met the end of its stride
-  logic [BlockShift-1:0] block_q;  // in the page: the last one with payload
-
-  logic header, data, fill;
-  assign header = state_q == HEADER;
-  assign data   = state_q == DATA;
-  assign fill   = state_q == FILL;
+  logic tail_q;  // the block that is filled up has payload
 
   // ---------------------------------------------------------------------------------------- places
   logic begins, full, none, strided, fills, wraps;
-  place_t need, needs;  // beats that an extent, or a batch, may take at least
+  place_t need;  // beats that an extent, or a batch, may take at least
   place_t begin_at, begin_left, front;
   span_t batch;
 
-  assign strided = cfg_stride != '0;
   assign fills = cfg_page || cfg_small;
   assign batch = span_t'({cfg_batch, PageShift'(0)});
   assign front = cfg_page ? place_t'(PageBeats) : '0;
@@ -156,12 +157,13 @@ module fb_store_write
   assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
   assign begin_left = full ? {cfg_bytes, PageShift'(0)} : left_q;
 
-  // Of settings alone, which the first extent finds a cycle old.
-  assign needs = cfg_small ? place_t'(batch) :
-      strided ? place_t'({cfg_stride, PageShift'(0)}) : front + place_t'(PageBeats);
+  // Of settings alone, which the first extent finds two cycles old.
   always_ff @(posedge clk) begin : settle
-    need  <= needs;
-    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= needs;
+    strided <= cfg_stride != '0;
+    need <= front + place_t'(PageBeats);
+    if (strided) need <= place_t'({cfg_stride, PageShift'(0)});
+    if (cfg_small) need <= place_t'(batch);
+    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
   end
 
   // Beats of a part that begins where so many are left.
@@ -169,56 +171,48 @@ module fb_store_write
     return left > place_t'(MaxBeats) ? span_t'(MaxBeats) : span_t'(left);
   endfunction
 
-  // Where the next part begins if one ends in a page: at the next page, or the next stride.
-  function automatic place_t behind(input logic [BeatBits-1:PageShift] page);
-    return strided ? start_q + need : {page + 1'b1, PageShift'(0)};
-  endfunction
-
   // ---------------------------------------------------------------------------------------- batches
   // The last beat of a small extent's last block waits until it is decided whether the batch ends
   // with it.
-  logic block_ends, tail_ends, decides, decided_q, joins, last_q, over, joins_q;
-  logic
-      parts_room,
-      spare;  // for a part; for half of them, so that a batch ends before all wait for it
+  logic tail_ends, decides, decided_q, joins, last_q, over, joins_q;
+  logic parts_room;  // for a part
+  logic spare;  // for half of all, so that a batch ends before these wait for it
+  logic drained;  // what is written is the last extent
   logic [31:0] waited_q;
   span_t room_q;  // beats of the batch behind the extent
   logic [31:0] crc32c_q;
 
-  assign block_ends = at_q[BlockShift-1:0] == '1;
-  assign tail_ends = cfg_small && block_ends && !skips_q &&
-      (data ? s_beat_tvalid && s_beat_tdata.last : fill && at_q[PageShift-1-:BlockShift] == block_q);
-  logic drained;  // what is written is the last extent
+  assign tail_ends = cfg_small && block_ends_q && !skips_q &&
+      ((data && s_beat_tvalid && s_beat_tdata.last) || (fill && tail_q));
   assign drained = ended && coming == 16'(data);
   assign over = cfg_wait != '0 && waited_q >= cfg_wait;
   assign decides = tail_ends && !decided_q && (s_extent_tvalid || !spare || over || drained);
   assign joins = tail_ends && decided_q && !last_q;
 
   always_ff @(posedge clk) begin : decide
-    waited_q <= state_q == REST ? '0 : waited_q + 32'(!over);
+    waited_q <= rest ? '0 : waited_q + 32'(!over);
     if (decides) begin
       decided_q <= 1'b1;
       last_q <= !s_extent_tvalid || !spare || over || room_q < s_extent_tdata.span;
     end
     if (s_extent_tready) begin
       decided_q <= 1'b0;
-      joins_q <= state_q != REST;
-      room_q <= (state_q == REST ? batch : room_q) - s_extent_tdata.span;
+      joins_q <= !rest;
+      room_q <= (rest ? batch : room_q) - s_extent_tdata.span;
       crc32c_q <= s_extent_tdata.crc32c;
     end
     if (rst) decided_q <= 1'b0;
   end
 
   // ----------------------------------------------------------------------------------------- beats
-  logic takes, ends, write_ends, writes_room, cut, page_ends, moves, closes;
+  logic takes, ends, write_ends, writes_room, cut, moves, closes;
   logic [31:0] bytes;
 
-  assign begins = state_q == REST && parts_room && s_beat_tvalid && (!cfg_small || s_extent_tvalid);
-  assign ends = s_beat_tdata.last || span_q == span_t'(1);
-  assign write_ends = ends || write_q == WriteBits'(1);
+  assign begins = rest && parts_room && s_beat_tvalid && (!cfg_small || s_extent_tvalid);
+  assign ends = s_beat_tdata.last || span_ends_q;
+  assign write_ends = ends || write_ends_q;
   assign cut = !s_beat_tdata.last || s_beat_tdata.cut;
-  assign page_ends = at_q[PageShift-1:0] == '1;
-  assign closes = page_ends && !joins;  // if the part is over
+  assign closes = page_ends_q && !joins;  // if the part is over
 
   assign takes = s_beat_tvalid && s_beat_tready;
   assign moves = m_axis_wr_tvalid && m_axis_wr_tready;
@@ -227,7 +221,7 @@ module fb_store_write
   assign s_extent_tready = cfg_small && (begins || (moves && joins));
 
   assign m_axis_wr_tvalid = !skips_q && (!tail_ends || decided_q) &&
-      ((state_q == ADDRESS && writes_room) || (header && s_axis_header_tvalid) ||
+      ((address && writes_room) || (header && s_axis_header_tvalid) ||
        (data && s_beat_tvalid) || fill);
   assign m_axis_wr_tlast = (data && write_ends && (!fills || closes)) || (fill && closes);
 
@@ -235,10 +229,9 @@ module fb_store_write
     m_axis_wr_tdata = s_beat_tdata.data;
     if (header) m_axis_wr_tdata = s_axis_header_tdata;
     if (fill) begin
-      m_axis_wr_tdata = at_q[PageShift-1-:BlockShift] == block_q ? '0 :
-          fb_store_rom_pkg::FILLER[{at_q[BlockShift-1:0], 3'b0}+:8];
+      m_axis_wr_tdata = tail_q ? '0 : fb_store_rom_pkg::FILLER[{at_q[BlockShift-1:0], 3'b0}+:8];
     end
-    if (state_q == ADDRESS) begin
+    if (address) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = {at_q, BeatShift'(0)};
     end
@@ -251,7 +244,8 @@ module fb_store_write
         state_q <= !none ? ADDRESS : cfg_small ? HEADER : DATA;
         skips_q <= none;
         beats_q <= '0;
-        span_q  <= span_t'(MaxBeats);
+        span_q <= span_t'(MaxBeats);
+        span_ends_q <= 1'b0;
         if (!none) begin
           at_q   <= begin_at + front;
           left_q <= begin_left - front;
@@ -261,8 +255,10 @@ module fb_store_write
       if (moves) begin
         state_q <= cfg_small ? HEADER : DATA;
         write_q <= WriteBits'(WriteBeats);
+        write_ends_q <= 1'b0;
         if (beats_q == '0) begin
           start_q <= at_q;
+          start_left_q <= left_q;
           if (!cfg_small) span_q <= span_of(strided ? need : left_q);
         end
       end
@@ -273,16 +269,18 @@ module fb_store_write
       end
       FILL:
       if (moves) begin
+        if (block_ends_q) tail_q <= 1'b0;
         if (joins) state_q <= HEADER;
-        else if (page_ends) state_q <= REST;
+        else if (page_ends_q) state_q <= REST;
       end
       default:
       if (takes) begin
         beats_q <= beats_q + 1'b1;
-        span_q  <= span_q - 1'b1;
-        block_q <= at_q[PageShift-1-:BlockShift];
+        span_q <= span_q - 1'b1;
+        span_ends_q <= span_q == span_t'(2);
+        tail_q <= !block_ends_q;
         if (ends) begin
-          state_q <= joins ? HEADER : fills && !skips_q && !page_ends ? FILL : REST;
+          state_q <= joins ? HEADER : fills && !skips_q && !page_ends_q ? FILL : REST;
           beats_q <= '0;
           done_q  <= cut ? done_q + 64'(bytes) : '0;
           over_q  <= cut && (over_q || (strided && !skips_q));
@@ -291,17 +289,24 @@ module fb_store_write
         end
       end
     endcase
-    if (moves && state_q != ADDRESS) begin
+    if (moves && !address) begin
       write_q <= write_q - 1'b1;
+      write_ends_q <= write_q == WriteBits'(2);
       at_q <= at_q + 1'b1;
+      block_ends_q <= at_q[BlockShift-1:0] == BlockShift'(HEADER_BEATS - 2);
+      page_ends_q <= at_q[PageShift-1:0] == PageShift'(PageBeats - 2);
       left_q <= left_q - 1'b1;
+      // The next part begins at the next page, or at the next stride.
       if (data && ends && !fills) begin
-        at_q   <= behind(at_q[BeatBits-1:PageShift]);
-        left_q <= left_q - (behind(at_q[BeatBits-1:PageShift]) - at_q);
+        at_q <= strided ? start_q + need : {at_q[BeatBits-1:PageShift] + 1'b1, PageShift'(0)};
+        {block_ends_q, page_ends_q} <= '0;
+        left_q[PageShift-1:0] <= '0;
+        if (strided) left_q <= start_left_q - need;
       end
     end
     if (restart || rst) begin
-      at_q   <= {cfg_base, PageShift'(0)};
+      {block_ends_q, page_ends_q} <= '0;
+      at_q <= {cfg_base, PageShift'(0)};
       left_q <= {cfg_bytes, PageShift'(0)};
     end
     if (rst) begin
@@ -311,7 +316,7 @@ module fb_store_write
     end
   end
 
-  assign open = state_q != REST || done_q != '0;
+  assign open = !rest || done_q != '0;
   assign position = {cfg_bytes, PAGE_SHIFT'(0)} - {left_q, BeatShift'(0)};
 
   // ----------------------------------------------------------------------------------------- parts
