@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import tarfile
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, DAMAGED, FILE_FAILED, PROGRAM, Run
+
+from forebay.store import Recording, rows_of
 
 PAGE = 4096
 SUPER, INDEX, DATA = 1 << 20, 2 << 20, 3 << 20
@@ -201,6 +206,36 @@ def test_samples_lie_at_a_stride(forebay: Run, tmp_path: Path) -> None:
     for at in (SUPER, INDEX - PAGE):
         patch(image, at, bytes(PAGE))
     same(forebay, image, objects, tmp_path / "out")
+
+
+def test_version_1_opens(forebay: Run, tmp_path: Path) -> None:
+    """A recording that the last program of version 1 has packed; closed anew it has version 2."""
+    image, objects = tmp_path / "old.img", [b"one", b"x" * 5000, b"three"]
+    image.write_bytes(lzma.decompress(Path(__file__).with_name("version1.img.xz").read_bytes()))
+    version = struct.unpack_from("<I", image.read_bytes(), SUPER + 8)
+    assert version == (1,)
+    forebay("store", "verify", image)
+    found = json.loads(forebay("store", "ls", image, "-o", "json").out)
+    assert [row["length"] for row in found["objects"]] == [len(data) for data in objects]
+    with Recording(image) as recording:
+        assert len(recording.index()) == 64
+        rows = recording.objects().to_pylist()
+        assert [recording.read(row) for row in rows_of(recording.objects())] == objects
+    forebay("store", "repair", image)
+    assert struct.unpack_from("<I", image.read_bytes(), SUPER + 8) == version
+
+
+def test_the_index_has_the_rows_that_exist(forebay: Run, tmp_path: Path) -> None:
+    """Arrow's own reader counts objects, whatever the last block holds."""
+    for count in (1, 63, 64, 65, 130):
+        fill(tmp_path / f"in{count}", count, 50)
+        image = tmp_path / f"{count}.img"
+        forebay("store", "pack", tmp_path / f"in{count}", image)
+        with Recording(image) as recording:
+            of = recording.superblock.index
+        stream = pa.py_buffer(image.read_bytes()[of.at : of.at + of.bytes])
+        table = pa.ipc.open_stream(stream).read_all()
+        assert table["object"].to_pylist() == list(range(count))
 
 
 def test_a_ring_keeps_the_newest(forebay: Run, tmp_path: Path) -> None:
