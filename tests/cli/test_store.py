@@ -219,7 +219,6 @@ def test_version_1_opens(forebay: Run, tmp_path: Path) -> None:
     assert [row["length"] for row in found["objects"]] == [len(data) for data in objects]
     with Recording(image) as recording:
         assert len(recording.index()) == 64
-        rows = recording.objects().to_pylist()
         assert [recording.read(row) for row in rows_of(recording.objects())] == objects
     forebay("store", "repair", image)
     assert struct.unpack_from("<I", image.read_bytes(), SUPER + 8) == version
