@@ -67,11 +67,12 @@ mod tests {
     use super::*;
     use forebay_spec::store::Session;
     use forebay_spec::store::index::{COUNTS, Row};
-    use forebay_spec::store::superblock::{Drive, Mode, Region};
+    use forebay_spec::store::superblock::{Drive, Mode, Region, VERSION};
     use proptest::prelude::*;
 
     fn superblock() -> Superblock {
         Superblock {
+            version: VERSION,
             mode: Mode::Objects,
             generation: 1,
             session: Session([7; 16]),
@@ -110,7 +111,7 @@ mod tests {
         };
         let mut rows = std::array::from_fn::<Row, ROWS, _>(row);
         rows[1 + seed as usize % ROWS..].fill(Row::default());
-        Block { number: 3, rows }.to_bytes(superblock().session, crc32c)
+        Block { number: 3, rows }.to_bytes(superblock().session, VERSION, crc32c)
     }
 
     proptest! {
@@ -124,7 +125,7 @@ mod tests {
                 bad[bit / 8] ^= 1 << (bit % 8);
             }
             let found = corrected(&bad, &superblock(), 3);
-            let found = found.map(|block| block.to_bytes(superblock().session, crc32c));
+            let found = found.map(|block| block.to_bytes(superblock().session, VERSION, crc32c));
             prop_assert_eq!(found == Some(good), bits.len() == 1);
             prop_assert_eq!(found.is_some(), bits.len() == 1);
         }
@@ -139,7 +140,7 @@ mod tests {
                 bad[at] = byte;
             }
             let found = corrected(&bad, &superblock(), 3);
-            let found = found.map(|block| block.to_bytes(superblock().session, crc32c));
+            let found = found.map(|block| block.to_bytes(superblock().session, VERSION, crc32c));
             prop_assert_eq!(found, Some(good));
         }
 
@@ -149,7 +150,7 @@ mod tests {
             let mut bad = good;
             bad[bit / 8] ^= 1 << (bit % 8);
             let found = corrected(&bad, &superblock(), 3);
-            prop_assert_eq!(found.map(|b| b.to_bytes(superblock().session, crc32c)), Some(good));
+            prop_assert_eq!(found.map(|b| b.to_bytes(superblock().session, VERSION, crc32c)), Some(good));
         }
     }
 }

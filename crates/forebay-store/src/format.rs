@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use forebay_spec::store::index::{ROWS, SCHEMA_PAGE};
 use forebay_spec::store::superblock::{
-    DATA_LEAST, Drive, INDEX_LEAST, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock,
+    DATA_LEAST, Drive, INDEX_LEAST, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
 };
 use forebay_spec::store::{PAGE_BYTES, Session, tar};
 
@@ -140,6 +140,7 @@ impl Format {
         let formatted = SystemTime::now().duration_since(UNIX_EPOCH);
         let formatted = formatted.map_or(0, |since| since.as_nanos() as u64);
         let superblock = Superblock {
+            version: VERSION,
             mode: self.mode,
             generation: 1,
             session,

@@ -4,7 +4,7 @@
 use forebay_spec::store::index::Block;
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{
-    Drive, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock,
+    Drive, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
 };
 use forebay_spec::store::{PAGE_BYTES, Session, superblock};
 
@@ -214,6 +214,7 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
         (None, None) => return Err(nothing(copies)),
     };
     let base = Superblock {
+        version: VERSION,
         mode,
         generation: 1,
         session: table.session,

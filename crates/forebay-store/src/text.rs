@@ -13,7 +13,7 @@ pub(crate) fn describe(superblock: &Superblock) -> Value {
     let drive = &superblock.drive;
     json!({
         "format": "Forebay recording",
-        "version": forebay_spec::store::superblock::VERSION,
+        "version": superblock.version,
         "session": superblock.session.to_string(),
         "mode": superblock.mode.name(),
         "generation": superblock.generation,

@@ -380,7 +380,7 @@ pub(crate) fn write_block(
         number: short,
         rows,
     };
-    let page = block.to_bytes(superblock.session, crc32c);
+    let page = block.to_bytes(superblock.session, superblock.version, crc32c);
     write(disk, superblock.block_at(number), &page)
 }
 

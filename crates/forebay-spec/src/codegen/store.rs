@@ -28,7 +28,10 @@ pub fn render_store(out: &mut impl Write) -> Result {
     writeln!(out, "\"\"\"Where things stand in a recording.")?;
     writeln!(out, "\n{BANNER}\n\"\"\"")?;
     writeln!(out, "\nPAGE = {PAGE_BYTES}\nROWS = {}", index::ROWS)?;
-    writeln!(out, "# Where a block says how many rows it has, 64 bits each")?;
+    writeln!(
+        out,
+        "# Where a block says how many rows it has, 64 bits each"
+    )?;
     writeln!(out, "COUNTS_AT = {:?}", index::COUNTS_AT)?;
     writeln!(out, "SESSION_AT = {}", index::SESSION_AT)?;
     writeln!(out, "NUMBER_AT = {}", index::NUMBER_AT)?;

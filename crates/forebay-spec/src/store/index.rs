@@ -298,12 +298,15 @@ fn crc_of(page: &[u8; PAGE_BYTES], crc: Crc) -> u32 {
 }
 
 impl Block {
-    /// Writes the block, up to the last row that counts.
+    /// Writes the block up to the last row that counts; of a recording of version 1 all rows.
     #[must_use]
-    pub fn to_bytes(&self, session: Session, crc: Crc) -> [u8; PAGE_BYTES] {
+    pub fn to_bytes(&self, session: Session, version: u32, crc: Crc) -> [u8; PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES];
         let rows = self.rows.iter().rposition(Row::counts);
-        let rows = rows.map_or(0, |last| last + 1);
+        let rows = match version {
+            1 => ROWS,
+            _ => rows.map_or(0, |last| last + 1),
+        };
         put(&mut page, 0, &head_of(rows as u64));
         put(&mut page, SESSION_AT, &session.short());
         put(&mut page, NUMBER_AT, &self.number.to_le_bytes());
@@ -336,7 +339,11 @@ impl Block {
         Ok(Self {
             number: get_u32(page, NUMBER_AT),
             rows: core::array::from_fn(|row| {
-                if (row as u64) < rows { Row::read(page, row) } else { Row::default() }
+                if (row as u64) < rows {
+                    Row::read(page, row)
+                } else {
+                    Row::default()
+                }
             }),
         })
     }
@@ -345,6 +352,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::superblock::VERSION;
     extern crate std;
     use proptest::prelude::*;
 
@@ -404,19 +412,15 @@ mod tests {
         let mut rows = [Row::default(); ROWS];
         rows[0].flags = COUNTS;
         let block = Block { number, rows };
-        let mut bytes = block.to_bytes(session, crc);
-        put(&mut bytes, 0, &HEAD);
-        put(&mut bytes, SESSION_AT, &session.short());
-        put(&mut bytes, NUMBER_AT, &number.to_le_bytes());
-        let sum = crc_of(&bytes, crc);
-        put(&mut bytes, CRC_AT, &sum.to_le_bytes());
+        let bytes = block.to_bytes(session, 1, crc);
+        assert_eq!(bytes[..SESSION_AT], HEAD[..SESSION_AT]);
         assert_eq!(Block::parse(&bytes, session, crc), Ok(block));
     }
 
     #[test]
     fn no_other_number_of_rows_is_taken() {
         let (session, rows) = (Session([3; 16]), [Row::default(); ROWS]);
-        let bytes = Block { number: 0, rows }.to_bytes(session, crc);
+        let bytes = Block { number: 0, rows }.to_bytes(session, VERSION, crc);
         for at in COUNTS_AT {
             for count in [1, ROWS as u64 + 1, u64::MAX] {
                 let mut wrong = bytes;
@@ -443,7 +447,7 @@ mod tests {
                 rows[last].flags |= COUNTS;
             }
             let block = Block { number, rows };
-            let mut bytes = block.to_bytes(session, crc);
+            let mut bytes = block.to_bytes(session, VERSION, crc);
             prop_assert_eq!(Block::parse(&bytes, session, crc), Ok(block));
             prop_assert!(COUNTS_AT.iter().all(|at| get_u64(&bytes, *at) == count as u64));
             bytes[bit / 8] ^= 1 << (bit % 8);

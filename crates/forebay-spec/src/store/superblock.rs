@@ -143,6 +143,8 @@ pub struct Closed {
 /// A superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superblock {
+    /// Of the format: 1 to [`VERSION`].
+    pub version: u32,
     /// How data lie there.
     pub mode: Mode,
     /// One more with each change.
@@ -238,7 +240,7 @@ impl Superblock {
         let flags = flags.iter().filter(|(set, _)| *set);
         let flags = flags.fold(0, |all, (_, flag)| all | flag);
         put(&mut page, 0, &MAGIC);
-        put(&mut page, VERSION_AT, &VERSION.to_le_bytes());
+        put(&mut page, VERSION_AT, &self.version.to_le_bytes());
         put(&mut page, MODE_AT, &self.mode.number().to_le_bytes());
         put(&mut page, SESSION_AT, &self.session.0);
         put(&mut page, BLOCK_AT, &self.block_bytes.to_le_bytes());
@@ -310,6 +312,7 @@ impl Superblock {
                 "it is 1 to 4 letters or digits, padded with NUL",
             ))?;
         let superblock = Self {
+            version,
             mode,
             generation: get_u64(page, GENERATION_AT),
             session: Session(Wire::get(page, SESSION_AT)),
@@ -520,6 +523,7 @@ mod tests {
                 let pages = data.bytes / PAGE;
                 let slots = index.bytes / PAGE - 2;
                 Superblock {
+                    version: 1 + (longs.0 % u64::from(VERSION)) as u32,
                     mode,
                     generation: longs.0,
                     session: Session(longs.2),
@@ -582,6 +586,7 @@ mod tests {
     #[test]
     fn each_number_is_checked() {
         let good = Superblock {
+            version: VERSION,
             mode: Mode::Samples,
             generation: 1,
             session: Session([7; 16]),
@@ -654,6 +659,14 @@ mod tests {
                 "data's first byte",
                 Superblock {
                     data: region(2 << 20, 1 << 20),
+                    ..good
+                },
+            ),
+            ("version", Superblock { version: 0, ..good }),
+            (
+                "version",
+                Superblock {
+                    version: VERSION + 1,
                     ..good
                 },
             ),
