@@ -163,7 +163,7 @@ module fb_net_filter
     headers_t                  headers;
     pause_t                    pause;
     logic [13:0]               bytes;
-    logic                      cut;      // the frame ends before its datagram
+    logic                      wrong_length;  // datagram and frame, or its headers, do not agree
     logic [USER_DATA_BITS-1:0] data;
   } word_t;
 
@@ -171,20 +171,19 @@ module fb_net_filter
   word_t word_2, word_5, word_6;
   logic [Delay-2:0] valid_q;
 
+  logic cut, odd;
+  assign cut = 17'(bytes_2q) < 17'(headers_2q.ip_bytes) +
+      17'(headers_2q.vlan ? ETHERNET_BYTES + VLAN_BYTES : ETHERNET_BYTES);
+  assign odd = headers_2q.udp_bytes != headers_2q.ip_bytes - 16'(IPV4_BYTES) ||
+      headers_2q.ip_bytes <= Framed;
+
   always_comb begin : gather
     word_2 = '{
         beat: beat_2q,
         headers: headers_2q,
         pause: pause_2q,
         bytes: bytes_2q,
-        cut:
-        17'(
-        bytes_2q
-        ) < 17'(
-        headers_2q.ip_bytes
-        ) + (
-        headers_2q.vlan ? 17'(ETHERNET_BYTES + VLAN_BYTES) : 17'(ETHERNET_BYTES)
-        ),
+        wrong_length: (headers_2q.ip && cut) || (headers_2q.kind == KIND_UDP && odd),
         data: data_2q
     };
   end
@@ -223,11 +222,8 @@ module fb_net_filter
     else if (h5.ip && h5.ip_bad) early = ARRIVAL_IP_HEADER;
     late = ARRIVAL_DATAGRAM;
     if (h5.ip && h5.fragment) late = ARRIVAL_FRAGMENT;
-    else if (h5.ip && word_5.cut) late = ARRIVAL_LENGTH;
+    else if (word_5.wrong_length) late = ARRIVAL_LENGTH;
     else if (h5.kind == KIND_ECHO) late = ARRIVAL_REQUEST;
-    else if (h5.kind == KIND_UDP && h5.udp_bytes != h5.ip_bytes - 16'(IPV4_BYTES))
-      late = ARRIVAL_LENGTH;
-    else if (h5.kind == KIND_UDP && h5.ip_bytes <= Framed) late = ARRIVAL_LENGTH;
   end
 
   // The IPv4 header's sum comes with the first beat, the verdict with the last.

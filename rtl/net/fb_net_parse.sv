@@ -50,60 +50,99 @@ module fb_net_parse
   endfunction
 
   logic [47:0] destination;
-  logic [15:0] ethertype, opcode;
-  logic ours, known, arp, ip, portless, udp, echo, mac_control;
-  headers_t found;
-  pause_t   asked;
-
+  logic [15:0] opcode;
   assign destination = {be16(s_data, 0), be16(s_data, 2), be16(s_data, 4)};
-  assign ethertype = at(0);
   assign opcode = at(2);
-  assign ours = destination == cfg_mac;
-  assign known = ours || destination == BROADCAST;
-  assign arp = known && ethertype == ETHERTYPE_ARP && at(
-      2
-  ) == ARP_ETHERNET && at(
-      4
-  ) == ETHERTYPE_IPV4 && at(
-      6
-  ) == ARP_SIZES && at(
-      8
-  ) == ARP_REQUEST && {at(
-      26
-  ), at(
-      28
-  )} == cfg_ip;
-  assign ip = known && ethertype == ETHERTYPE_IPV4 && {at(18), at(20)} == cfg_ip;
-  // Behind options, and in a later fragment, nobody knows where the port is, or if.
-  assign portless = rest[8*2+:8] != IPV4_PLAIN || (at(8) & 16'h1fff) != '0;
-  assign udp = ip && rest[8*11+:8] == PROTOCOL_UDP && (portless || at(24) == cfg_port);
-  assign echo = ip && rest[8*11+:8] == PROTOCOL_ICMP && rest[8*22+:8] == ECHO_REQUEST;
-  // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
-  // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
-  assign mac_control = !vlan && ethertype == ETHERTYPE_MAC_CONTROL &&
-      (destination == PAUSE_ADDRESS || (ours && opcode == PAUSE_OPCODE));
 
-  always_comb begin : read_headers
-    found = '{
-        kind: KIND_ALIEN,
+  // What a field says by itself; a cycle later it is seen what they make together.
+  typedef struct packed {
+    logic vlan;
+    logic ours, broadcast, pause_group;  // destination
+    logic raw, arp, ipv4, mac_control;  // EtherType
+    logic pause, priority_pause;  // opcode
+    logic arp_request, arp_ours;
+    logic ip_ours, ip_plain, whole, first, is_udp, icmp, port, echo;
+    logic [15:0] ip_bytes, udp_bytes;
+    logic unsummed;
+  } fields_t;
+
+  fields_t fields, f;
+  pause_t asked;
+
+  always_comb begin : compare
+    fields = '{
         vlan: vlan,
-        ip: 1'b0,
-        ip_bad: rest[8*2+:8] != IPV4_PLAIN,
-        fragment: (at(8) & 16'h3fff) != '0,  // more fragments, or an offset
+        ours: destination == cfg_mac,
+        broadcast: destination == BROADCAST,
+        pause_group: destination == PAUSE_ADDRESS,
+        raw: at(0) == ETHERTYPE_FOREBAY,
+        arp: at(0) == ETHERTYPE_ARP,
+        ipv4: at(0) == ETHERTYPE_IPV4,
+        mac_control: at(0) == ETHERTYPE_MAC_CONTROL,
+        pause: opcode == PAUSE_OPCODE,
+        priority_pause: opcode == PAUSE_PRIORITY_OPCODE,
+        arp_request: {
+        at(2)
+        ,
+        at(4)
+        ,
+        at(6)
+        ,
+        at(8)
+        } == {
+        ARP_ETHERNET
+        ,
+        ETHERTYPE_IPV4
+        ,
+        ARP_SIZES
+        ,
+        ARP_REQUEST
+        },
+        arp_ours: {at(26), at(28)} == cfg_ip,
+        ip_ours: {at(18), at(20)} == cfg_ip,
+        ip_plain: rest[8*2+:8] == IPV4_PLAIN,
+        whole: (at(8) & 16'h3fff) == '0,  // no more fragments, no offset
+        first: (at(8) & 16'h1fff) == '0,  // no offset
+        is_udp: rest[8*11+:8] == PROTOCOL_UDP,
+        icmp: rest[8*11+:8] == PROTOCOL_ICMP,
+        port: at(24) == cfg_port,
+        echo: rest[8*22+:8] == ECHO_REQUEST,
         ip_bytes: at(4),
         udp_bytes: at(26),
         unsummed: at(28) == '0
     };
+  end
+
+  logic known, ip, udp, echo, mac_control;
+  assign known = f.ours || f.broadcast;
+  assign ip = known && f.ipv4 && f.ip_ours;
+  // Behind options, and in a later fragment, nobody knows where the port is, or if.
+  assign udp = ip && f.is_udp && (!f.ip_plain || !f.first || f.port);
+  assign echo = ip && f.icmp && f.echo;
+  // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
+  // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
+  assign mac_control = !f.vlan && f.mac_control &&
+      ((f.pause_group && (f.pause || f.priority_pause)) || (f.ours && f.pause));
+
+  always_comb begin : read_headers
+    headers = '{
+        kind: KIND_ALIEN,
+        vlan: f.vlan,
+        ip: udp || echo,
+        ip_bad: !f.ip_plain,
+        fragment: !f.whole,
+        ip_bytes: f.ip_bytes,
+        udp_bytes: f.udp_bytes,
+        unsummed: f.unsummed
+    };
     unique case (1'b1)
-      known && ethertype == ETHERTYPE_FOREBAY: found.kind = KIND_RAW;
-      arp: found.kind = KIND_ARP;
-      udp: found.kind = KIND_UDP;
-      echo: found.kind = KIND_ECHO;
-      mac_control && (opcode == PAUSE_OPCODE || opcode == PAUSE_PRIORITY_OPCODE):
-      found.kind = KIND_PAUSE;
-      default: found.kind = KIND_ALIEN;
+      known && f.raw: headers.kind = KIND_RAW;
+      known && f.arp && f.arp_request && f.arp_ours: headers.kind = KIND_ARP;
+      udp: headers.kind = KIND_UDP;
+      echo: headers.kind = KIND_ECHO;
+      mac_control: headers.kind = KIND_PAUSE;
+      default: headers.kind = KIND_ALIEN;
     endcase
-    found.ip = found.kind == KIND_UDP || found.kind == KIND_ECHO;
   end
 
   always_comb begin : read_pause
@@ -116,8 +155,8 @@ module fb_net_parse
 
   always_ff @(posedge clk) begin : keep
     if (s_valid) begin
-      headers <= found;
-      pause   <= asked;
+      f <= fields;
+      pause <= asked;
     end
   end
 

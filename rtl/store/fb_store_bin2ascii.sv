@@ -152,7 +152,6 @@ module fb_store_bin2ascii
   assign ends = writes && left_q == '0;
   assign all_done = cfg_small ? head_done : ends && nature_q.for_fraction;
   assign s_facts_tready = !busy_q || all_done;
-  assign text_late = job_q >= MISSING;
   assign whole = facts_q.whole;
 
   always_ff @(posedge clk) begin : take
@@ -167,6 +166,7 @@ module fb_store_bin2ascii
     // The last word is written two cycles later.
     head_ends_q <= ends && job_q == SUM_SECOND && !rst;
     head_done   <= head_ends_q && !rst;
+    text_late   <= job_q >= MISSING && !rst;
     if (primes) primed_q <= 1'b1;
     if (primes || (counts && steps_q != 7'd1)) at_q <= at_q - 1'b1;
     if (counts) begin

@@ -123,16 +123,15 @@ module fb_store_crc32c #(
   // ------------------------------------------------------------------------------- what a beat adds
   // What goes along with a beat.
   typedef struct packed {
-    logic last, empty;
-    logic [Steps-1:0] zeros;  // bytes that are missing at its end
+    logic last;
+    logic [6:0] bytes;
     logic [SourceBits-1:0] source;
   } beat_t;
 
   function automatic beat_t beat_of(input logic [SourceBits-1:0] source, input logic ends,
                                     input logic [6:0] count);
     beat_of.last   = ends;
-    beat_of.empty  = count == '0;
-    beat_of.zeros  = count == '0 ? '0 : Steps'(7'd64 - count);
+    beat_of.bytes  = count;
     beat_of.source = source;
   endfunction
 
@@ -196,12 +195,18 @@ module fb_store_crc32c #(
   logic [Steps-1:0][Steps-1:0] left_q;
   logic [Steps:0][SourceBits-1:0] source_q;
   logic [Steps:0] done_q;
+  logic [Steps-1:0] zeros_q;
+  logic empty_q;
   logic [31:0] state, next;
   beat_t added;
 
   assign added = beats_q[2];
   assign state = states_q[added.source];
-  assign next  = added.empty ? state : fed_back(state) ^ beat_q;
+  assign next  = empty_q ? state : fed_back(state) ^ beat_q;
+
+  // What they say is in registers of its own by then.
+  logic unused;
+  assign unused = &{1'b0, added.bytes};
 
   always_ff @(posedge clk) begin : follow
     if (valid_q[2]) begin
@@ -209,7 +214,10 @@ module fb_store_crc32c #(
       back_q[0] <= next;
     end
     if (rst) states_q <= '1;
-    left_q   <= {left_q[Steps-2:0], added.zeros};
+    // Of the beat that is added next.
+    empty_q  <= beats_q[1].bytes == '0;
+    zeros_q  <= beats_q[1].bytes == '0 ? '0 : Steps'(7'd64 - beats_q[1].bytes);
+    left_q   <= {left_q[Steps-2:0], zeros_q};
     source_q <= {source_q[Steps-1:0], added.source};
     done_q   <= rst ? '0 : {done_q[Steps-1:0], valid_q[2] && added.last};
   end

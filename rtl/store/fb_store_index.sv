@@ -220,6 +220,7 @@ module fb_store_index
   logic flush_q, awaited_q;  // a flush before the group is to be sent; its answer is awaited
   count_t unanswered_q;  // blocks of the group
   logic   bad_q;  // an answer was an error
+  logic   again_q;  // behind the region's end comes its beginning
   logic summed_q, ends, none, lose, last_try, give_up, moves, steps, last, last_block;
   count_t candidates, group, leaving;
   logic [31:0] sum_q;
@@ -228,7 +229,7 @@ module fb_store_index
   logic [HeadWords-1:0] counts;  // words that are the number of rows
 
   assign ends = left_q == '0;
-  assign none = ends && !(cfg_ring && cfg_bytes != '0);
+  assign none = ends && !again_q;
   assign hand_over = fill_q == FULL && full_q != count_t'(Blocks - 1);
   assign last = read_q == '1;
   assign last_block = sent_q + 1'b1 == group_q;
@@ -284,6 +285,7 @@ module fb_store_index
   assign moves = m_axis_wr_tvalid && m_axis_wr_tready;
 
   always_ff @(posedge clk) begin : send
+    again_q <= cfg_ring && cfg_bytes != '0;
     if (moves) flush_q <= 1'b0;
     if (sum_valid) {summed_q, sum_q} <= {1'b1, sum};
     if (s_axis_wrsp_tvalid) begin

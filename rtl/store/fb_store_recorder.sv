@@ -2,7 +2,7 @@
 //
 // fb_store_recorder: between what comes from the network, what goes to it, and the streamer.
 //
-// What:        extents go to the SSD one behind the other, each with a page in front of it, or batched
+// What:        extents go to the SSD one behind the other, each with a page in front of it, or small
 //              ones in batches, and an index says what lies where; objects come back by order of
 //              registers (regs/recorder.rdl). The drawing stands in docs/reference/recorder.md.
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
@@ -199,10 +199,11 @@ module fb_store_recorder
   logic [31:PAGE_SHIFT] batch;
   assign batched = out.control.batches.value && !out.control.pages.value;
   assign taking  = out.control.enable.value && !stopped_q;
-  always_comb begin : limit_batch
-    batch = out.batch.pages.value;
-    if (batch == '0) batch = (32 - PAGE_SHIFT)'(BATCH_PAGES);
-    if (batch > (32 - PAGE_SHIFT)'(MOST_PAGES)) batch = (32 - PAGE_SHIFT)'(MOST_PAGES);
+  always_ff @(posedge clk) begin : limit_batch
+    batch <= out.batch.pages.value;
+    if (out.batch.pages.value == '0) batch <= (32 - PAGE_SHIFT)'(BATCH_PAGES);
+    if (out.batch.pages.value > (32 - PAGE_SHIFT)'(MOST_PAGES))
+      batch <= (32 - PAGE_SHIFT)'(MOST_PAGES);
   end
 
   // Check sums of what three bring: payload, which comes first, blocks of the index that are written

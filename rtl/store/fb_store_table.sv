@@ -82,6 +82,7 @@ module fb_store_table
   logic [PACKET_TAG_BITS-1:0] oldest_q;  // ... whose last record has not left
   logic [EntryBits:0] used_q;  // entries: next_q - oldest_q
   logic [EntryBits:0] whole_q;  // those whose packets have ended: ended_q - oldest_q
+  logic [EntryBits:0] coming_q;  // those whose packets have not: next_q - ended_q
   logic opens, ends, retires, goes_late, full, room;
   logic [EntryBits-1:0] oldest;
 
@@ -90,7 +91,6 @@ module fb_store_table
   assign s_axis_extent_tready = !full && room;
   assign opens = s_axis_extent_tvalid && s_axis_extent_tready;
   assign ends = m_axis_tag_tvalid && m_axis_tag_tready;
-  assign m_axis_tag_tvalid = ended_q != next_q;
   assign m_axis_tag_tdata = ended_q;
 
   always_ff @(posedge clk) begin : count
@@ -98,8 +98,11 @@ module fb_store_table
     if (ends) ended_q <= ended_q + 1'b1;
     if (retires) oldest_q <= oldest_q + 1'b1;
     if (opens != retires) used_q <= opens ? used_q + 1'b1 : used_q - 1'b1;
+    if (opens != ends) coming_q <= opens ? coming_q + 1'b1 : coming_q - 1'b1;
+    m_axis_tag_tvalid <= opens || coming_q > (EntryBits + 1)'(ends);
     if (ends != retires) whole_q <= ends ? whole_q + 1'b1 : whole_q - 1'b1;
-    if (rst) {next_q, ended_q, oldest_q, used_q, whole_q} <= '0;
+    if (rst) {next_q, ended_q, oldest_q, used_q, whole_q, coming_q} <= '0;
+    if (rst) m_axis_tag_tvalid <= 1'b0;
   end
 
   fb_common_fifo_bram #(
