@@ -9,7 +9,7 @@
 // Latency:     5 cycles from an extent's first beat to its address, 6 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
 // Limits:      512-bit registers: seven, those of block RAM, of the maker of headers, two of
-//              checksums, and two behind all writes.
+//              checksums, and two behind the writer.
 // Does not implement: processing elements: tags and settings go to them, packets and results come back.
 
 `default_nettype none
@@ -331,6 +331,8 @@ module fb_store_recorder
       .waiting(collected)
   );
 
+  logic write_valid, write_ready, write_last;
+  logic [USER_DATA_BITS-1:0] write;
   fb_store_write u_write (
       .clk,
       .rst,
@@ -359,10 +361,10 @@ module fb_store_recorder
       .crc_beat(crc_of_written),
       .sum_valid(!batched && sum_valid[0]),
       .sum,
-      .m_axis_wr_tvalid(wr_valid[0]),
-      .m_axis_wr_tready(wr_ready[0]),
-      .m_axis_wr_tdata(wr_data[0]),
-      .m_axis_wr_tlast(wr_last[0]),
+      .m_axis_wr_tvalid(write_valid),
+      .m_axis_wr_tready(write_ready),
+      .m_axis_wr_tdata(write),
+      .m_axis_wr_tlast(write_last),
       .s_axis_wrsp_tvalid(answer_valid[0]),
       .s_axis_wrsp_tready(answer_ready[0]),
       .s_axis_wrsp_tdata,
@@ -372,6 +374,20 @@ module fb_store_recorder
       .open(writing),
       .waiting,
       .position
+  );
+
+  // What it decides within a cycle ends here.
+  fb_common_skid #(
+      .Width(1 + USER_DATA_BITS)
+  ) u_skid (
+      .clk,
+      .rst,
+      .s_valid(write_valid),
+      .s_ready(write_ready),
+      .s_data ({write_last, write}),
+      .m_valid(wr_valid[0]),
+      .m_ready(wr_ready[0]),
+      .m_data ({wr_last[0], wr_data[0]})
   );
 
   fb_store_pages u_pages (
@@ -435,8 +451,6 @@ module fb_store_recorder
       .lost
   );
 
-  logic write_tvalid, write_tready, write_tlast;
-  logic [USER_DATA_BITS-1:0] write;
   fb_store_turns #(
       .Sources(Sources)
   ) u_writes (
@@ -448,29 +462,15 @@ module fb_store_recorder
       .s_axis_request_tlast  (wr_last),
       .m_axis_response_tvalid(answer_valid),
       .m_axis_response_tready(answer_ready),
-      .m_axis_request_tvalid (write_tvalid),
-      .m_axis_request_tready (write_tready),
-      .m_axis_request_tdata  (write),
-      .m_axis_request_tlast  (write_tlast),
+      .m_axis_request_tvalid (m_axis_wr_tvalid),
+      .m_axis_request_tready (m_axis_wr_tready),
+      .m_axis_request_tdata  (m_axis_wr_tdata),
+      .m_axis_request_tlast  (m_axis_wr_tlast),
       .s_axis_response_tvalid(s_axis_wrsp_tvalid),
       .s_axis_response_tready(s_axis_wrsp_tready),
       .s_axis_response_tlast (1'b1)
   );
   assign m_axis_wr_tkeep = '1;
-
-  // No path leads from the recorder into the streamer, nor back.
-  fb_common_skid #(
-      .Width(1 + USER_DATA_BITS)
-  ) u_skid (
-      .clk,
-      .rst,
-      .s_valid(write_tvalid),
-      .s_ready(write_tready),
-      .s_data ({write_tlast, write}),
-      .m_valid(m_axis_wr_tvalid),
-      .m_ready(m_axis_wr_tready),
-      .m_data ({m_axis_wr_tlast, m_axis_wr_tdata})
-  );
 
   // -------------------------------------------------------------------------------------- fetching
   localparam int unsigned Readers = 2;  // objects, blocks of the index
