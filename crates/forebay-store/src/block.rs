@@ -13,7 +13,8 @@ use crate::crc32c;
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
 /// The block that a page was, if no more is wrong with it than a single bit of its columns or its
-/// checksum, or any bytes in front of these: the same stand there in each block of so many rows.
+/// checksum, or any bytes in front of these: the same stand there in each block
+/// with that number of rows.
 ///
 /// Two blocks whose checksums are right differ in four bits or more, so that two or three wrong bits
 /// are never taken for one.
