@@ -190,7 +190,7 @@ FIELDS = {
 }
 
 RESETS = {
-    "version": 0x3152424600010100,
+    "version": 0x3152424600020000,
     "control": 0x0,
     "stride": 0x0,
     "data_address": 0x0,

@@ -217,6 +217,15 @@ module fb_store_collect
       .level  ()
   );
 
+`ifndef SYNTHESIS
+  keep_has_no_holes :
+  assert property (@(posedge clk) disable iff (rst)
+                   takes |-> (s_axis_object_tkeep & (s_axis_object_tkeep + 64'd1)) == '0 &&
+                   (s_axis_object_tlast || s_axis_object_tkeep == '1))
+  else
+    $error("fb_store_collect (%m): TKEEP %0h, TLAST %b", s_axis_object_tkeep, s_axis_object_tlast);
+`endif
+
   fb_axis_check #(
       .Width($bits(beat_t)),
       .Name ("m_beat")

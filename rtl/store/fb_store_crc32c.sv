@@ -9,7 +9,8 @@
 //              register of its own for the packet that it is in, so that their beats may alternate.
 // Handshake:   a beat moves in a cycle in which `valid` and `ready` are high. Source 0 is always
 //              ready. A beat of the others waits in a register for a cycle without one of source 0;
-//              while that is empty the first of them is ready. `sum_valid` is high for a cycle, once
+//              while that is empty the first of them is ready. So the others have what source 0
+//              leaves them: 64 beats take as long as source 0 to make so many pauses. `sum_valid` is high for a cycle, once
 //              for each packet.
 // Latency:     10 cycles from the last beat of source 0 to `sum_valid`, of others one more and what
 //              source 0 takes. Throughput: 64 bytes a cycle, packets of a beat too, none lost

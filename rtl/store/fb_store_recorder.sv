@@ -8,8 +8,8 @@
 // Handshake:   AXI4-Stream. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     5 cycles from an extent's first beat to its address, 6 to itself.
 // Throughput:  64 bytes a cycle each way, and three cycles for each extent.
-// Limits:      512-bit registers: seven, those of block RAM, of the maker of headers, two of
-//              checksums, and two behind the writer.
+// Limits:      512-bit registers: eight, three of block RAM, of the maker of headers, two of checksums,
+//              and two behind the writer.
 // Does not implement: processing elements: tags and settings go to them, packets and results come back.
 
 `default_nettype none

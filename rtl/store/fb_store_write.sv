@@ -157,7 +157,7 @@ module fb_store_write
   assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
   assign begin_left = full ? {cfg_bytes, PageShift'(0)} : left_q;
 
-  // Of settings alone, which the first extent finds two cycles old.
+  // Of settings alone, which the first extent finds three cycles old.
   always_ff @(posedge clk) begin : settle
     strided <= cfg_stride != '0;
     need <= front + place_t'(PageBeats);
@@ -208,7 +208,7 @@ module fb_store_write
   logic takes, ends, write_ends, writes_room, cut, moves, closes;
   logic [31:0] bytes;
 
-  assign begins = rest && parts_room && s_beat_tvalid && (!cfg_small || s_extent_tvalid);
+  assign begins = rest && s_beat_tvalid && (cfg_small ? spare && s_extent_tvalid : parts_room);
   assign ends = s_beat_tdata.last || span_ends_q;
   assign write_ends = ends || write_ends_q;
   assign cut = !s_beat_tdata.last || s_beat_tdata.cut;

@@ -209,19 +209,24 @@ def test_samples_lie_at_a_stride(forebay: Run, tmp_path: Path) -> None:
 
 
 def test_version_1_opens(forebay: Run, tmp_path: Path) -> None:
-    """A recording that the last program of version 1 has packed; closed anew it has version 2."""
+    """A recording that the last program of version 1 has packed stays one when it is repaired."""
     image, objects = tmp_path / "old.img", [b"one", b"x" * 5000, b"three"]
-    image.write_bytes(lzma.decompress(Path(__file__).with_name("version1.img.xz").read_bytes()))
-    version = struct.unpack_from("<I", image.read_bytes(), SUPER + 8)
-    assert version == (1,)
-    forebay("store", "verify", image)
-    found = json.loads(forebay("store", "ls", image, "-o", "json").out)
-    assert [row["length"] for row in found["objects"]] == [len(data) for data in objects]
-    with Recording(image) as recording:
-        assert len(recording.index()) == 64
-        assert [recording.read(row) for row in rows_of(recording.objects())] == objects
-    forebay("store", "repair", image)
-    assert struct.unpack_from("<I", image.read_bytes(), SUPER + 8) == version
+    good = lzma.decompress(Path(__file__).with_name("version1.img.xz").read_bytes())
+    for lost in ((), (SUPER,), (SUPER, INDEX - PAGE)):
+        image.write_bytes(good)
+        for at in lost:
+            patch(image, at, random.Random(1).randbytes(PAGE))
+        if lost:
+            patch(image, INDEX + PAGE + ADDRESS_AT, bytes([good[INDEX + PAGE + ADDRESS_AT] ^ 1]))
+            forebay("store", "repair", image)
+        assert struct.unpack_from("<I", image.read_bytes(), SUPER + 8) == (1,)
+        assert image.read_bytes()[INDEX:DATA] == good[INDEX:DATA]
+        forebay("store", "verify", image)
+        found = json.loads(forebay("store", "ls", image, "-o", "json").out)
+        assert [row["length"] for row in found["objects"]] == [len(data) for data in objects]
+        with Recording(image) as recording:
+            assert len(recording.index()) == 64
+            assert [recording.read(row) for row in rows_of(recording.objects())] == objects
 
 
 def test_the_index_has_the_rows_that_exist(forebay: Run, tmp_path: Path) -> None:

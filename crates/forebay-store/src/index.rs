@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use forebay_spec::store::PAGE_BYTES;
-use forebay_spec::store::index::{Block, BlockError, ROWS, Row, SESSION_AT};
+use forebay_spec::store::index::{Block, BlockError, ROWS, Row, SESSION_AT, head_of};
 use forebay_spec::store::pcapng::CHUNK_MOST;
-use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::store::superblock::{Mode, Superblock, VERSION};
 
 use crate::reader::Recording;
 use crate::voids::Cover;
@@ -375,6 +375,22 @@ pub(crate) fn looks_gone_round(disk: &dyn Disk, superblock: &Superblock) -> Resu
         true
     });
     Ok((ring || index_ring, index_ring))
+}
+
+/// The version of the format: blocks of version 1 have all rows, also those that do not count.
+pub(crate) fn version_of(disk: &dyn Disk, superblock: &Superblock) -> u32 {
+    let mut version = VERSION;
+    each_slot(disk, superblock, |slot, page| {
+        let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
+            return slot < LOOK;
+        };
+        let all = page[..SESSION_AT] == head_of(ROWS as u64)[..SESSION_AT];
+        if all && !block.rows[ROWS - 1].counts() {
+            version = 1;
+        }
+        version != 1
+    });
+    version
 }
 
 /// The stride that the index records have: the greatest number that all places are a multiple of.

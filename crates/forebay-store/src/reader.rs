@@ -243,6 +243,7 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
     })?;
     let mut found = with_session(disk, base, page.map(|facts| facts.session));
     (found.ring, found.index_ring) = crate::index::looks_gone_round(disk, &found)?;
+    found.version = crate::index::version_of(disk, &found);
     if mode == Mode::Samples {
         found.stride = crate::index::stride_of(disk, &found)?;
     }

@@ -163,6 +163,7 @@ async def full_blocks(dut, idle: float, stall: float, flush: int) -> None:
 async def any_rows(dut, wait: int, ring: int) -> None:
     """However rows, time-outs, syncs and failures meet: a row is in a block, in order, or lost."""
     bench = Bench(dut, fail=0.1)
+    bench.sums.stall = 0.4
     pages = random.randrange(3, 6)
     await bench.start(pages, wait, ring=ring, flush=1)
     for each in (bench.source, bench.streamer.sink, bench.streamer.answers):

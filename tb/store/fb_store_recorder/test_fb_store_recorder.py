@@ -398,6 +398,29 @@ async def batches_at_the_end(dut, ring: int, pages: int) -> None:
 
 
 @cocotb.test()
+async def layouts_in_turn(dut) -> None:
+    """Recordings of all layouts one after the other: nothing of one is left in the next."""
+    bench = Bench(dut)
+    bench.stall(0.2, 0.2)
+    await harness.start(dut)
+    order = [*LAYOUTS, "batches", *LAYOUTS, "batches", "batches"]
+    for layout in random.sample(order, len(order)):
+        control, stride = LAYOUTS.get(layout, (BATCHES, 0))
+        batch = random.choice([PAGE, 3 * PAGE, BATCH])
+        await bench.begin(150, 100, control | 2000 << 32, stride, batch=batch)
+        sent = [extent() for _ in range(12)]
+        for what in sent:
+            (bench.offer if layout == "batches" else bench.send)(what)
+        await bench.end()
+        if layout == "batches":
+            rows = await batched_rows(bench, sent)
+            assert not any(row["flags"] & spec.ROW_SKIPPED for row in rows)
+            bench.streamer.forget()
+        else:
+            await bench.check()
+
+
+@cocotb.test()
 async def batches_with_room(dut) -> None:
     """A batch that holds more extents than there are entries ends before these are in use."""
     bench = Bench(dut)

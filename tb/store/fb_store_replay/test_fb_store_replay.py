@@ -109,7 +109,7 @@ class Bench:
 
     async def start(self, index: Index, idle: float = 0.0, stall: float = 0.0) -> None:
         """Reset, with the regions of an index."""
-        self.stall = stall
+        self.stall, self.sums.stall = stall, min(stall, 0.5)
         harness.clear(self.dut, "go", "stop", "order_ready", "count")
         self.use(index)
         self.reader.data.set_pause_generator(harness.stalls(idle))

@@ -16,6 +16,7 @@ from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
 from extents import BEAT, PATIENCE_US, Streamer, Write
+from forebay import spec
 from runner import simulate
 
 DEPTH = 16
@@ -37,13 +38,13 @@ class Bench:
         self.sent: list[list[Write]] = [[], []]
 
     def send(self, half: int, count: int = 1) -> None:
-        """Queue writes; the address says whose they are."""
+        """Queue writes, some of a beat; the address says whose they are."""
         for _ in range(count):
             number = len(self.sent[half])
-            data = random.randbytes(BEAT * random.randrange(1, 24))
-            self.sent[half].append(Write(half << 32 | number, False, data))
-            address = self.sent[half][-1].address.to_bytes(8, "little").ljust(BEAT, b"\0")
-            self.sources[half].send_nowait(AxiStreamFrame(address + data))
+            data = random.randbytes(BEAT * random.choice([0, random.randrange(1, 24)]))
+            self.sent[half].append(Write(half << 32 | number, not data, data))
+            command = self.sent[half][-1].address | (not data) << spec.USER_WRITE_FLUSH_BIT
+            self.sources[half].send_nowait(AxiStreamFrame(command.to_bytes(BEAT, "little") + data))
 
     async def check(self) -> list[int]:
         """Wait for all answers; returns whose writes came, in order."""
@@ -137,15 +138,16 @@ async def long_responses(dut, idle: float, stall: float) -> None:
     for each in (*bench.answers, bench.streamer.sink):
         each.set_pause_generator(harness.stalls(stall))
     await harness.start(dut)
+    for half in (0, 1):
+        bench.send(half, 20)
     due: list[list[bytes]] = [[], []]
-    for _ in range(40):
-        half = random.getrandbits(1)
-        bench.send(half)
-        while not bench.streamer.unanswered:
+    for number in range(40):
+        while len(bench.streamer.writes) <= number:
             await harness.step(dut.clk)
-        bench.streamer.unanswered = 0
+        half = bench.streamer.writes[number].address >> 32
         due[half].append(random.randbytes(random.randrange(1, 9)))
         bench.streamer.answers.send_nowait(AxiStreamFrame(due[half][-1]))
+        await harness.step(dut.clk, random.choice([0, 0, 30]))
     for half in (0, 1):
         for wanted in due[half]:
             found = await with_timeout(bench.answers[half].recv(), PATIENCE_US, "us")
