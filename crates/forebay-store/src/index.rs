@@ -9,6 +9,7 @@ use forebay_spec::store::index::{Block, BlockError, ROWS, Row, SESSION_AT, head_
 use forebay_spec::store::pcapng::CHUNK_MOST;
 use forebay_spec::store::superblock::{Mode, Superblock, VERSION};
 
+use crate::block::corrected;
 use crate::reader::Recording;
 use crate::voids::Cover;
 use crate::{Disk, PAGE, Result, crc32c, grains, pages};
@@ -381,7 +382,8 @@ pub(crate) fn looks_gone_round(disk: &dyn Disk, superblock: &Superblock) -> Resu
 pub(crate) fn version_of(disk: &dyn Disk, superblock: &Superblock) -> u32 {
     let mut version = VERSION;
     each_slot(disk, superblock, |slot, page| {
-        let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
+        let good = Block::parse(page, superblock.session, crc32c).ok();
+        let Some(block) = good.or_else(|| corrected(page, superblock, slot)) else {
             return slot < LOOK;
         };
         let all = page[..SESSION_AT] == head_of(ROWS as u64)[..SESSION_AT];
