@@ -334,7 +334,13 @@ def part_of(row: Row, done: int) -> dict[str, int]:
 
 
 class Sums:
-    """The unit for checksums: takes beats, pauses at random, and answers with Google's CRC32C."""
+    """The unit for checksums, by Google's library: as quick as fb_store_crc32c, or late at random.
+
+    It takes a beat in every second cycle, and answers eleven cycles behind the last one. With the
+    probability `stall` payload keeps it from taking a beat; then it answers late, too.
+    """
+
+    LATENCY = 11
 
     def __init__(self, dut, stall: float = 0.0) -> None:
         self.dut, self.stall = dut, stall
@@ -349,19 +355,21 @@ class Sums:
         while True:
             dut.crc_ready.value = ready
             await FallingEdge(dut.clk)
-            if ready and dut.crc_valid.value == 1 and dut.rst.value == 0:
+            taken = ready and dut.crc_valid.value == 1 and dut.rst.value == 0
+            if taken:
                 self.data += int(dut.crc_data.value).to_bytes(BEAT, "little")
-                if dut.crc_last.value == 1:
-                    when = harness.cycle() + random.randrange(10, 30)
-                    due.append(
-                        (max(when, due[-1][0] + 1 if due else 0), google_crc32c.value(self.data))
-                    )
-                    self.data = b""
+            if taken and dut.crc_last.value == 1:
+                late = random.randrange(20) if self.stall else 0
+                when = harness.cycle() + self.LATENCY + late
+                due.append(
+                    (max(when, due[-1][0] + 1 if due else 0), google_crc32c.value(self.data))
+                )
+                self.data = b""
             if dut.rst.value == 1:
                 self.data = b""
                 due.clear()
             await harness.step(dut.clk)
-            ready = random.random() >= self.stall
+            ready = not taken and random.random() >= self.stall
             comes = bool(due) and due[0][0] <= harness.cycle()
             dut.sum_valid.value = comes
             dut.sum.value = due.popleft()[1] if comes else random.getrandbits(32)

@@ -7,10 +7,10 @@
 //              written as they are. Meanwhile the score is moved to its binary point, half of its
 //              last digit is added, and what is behind the point is multiplied by a million.
 //              What is in a tar header is summed for its checksum on the way.
-// Handshake:   facts: valid/ready, taken when the last field of those before them is written. Writes wait
-//              for nobody, but the fields of the text before those of the headers begin only while
-//              `text_free` is high, those of the headers only while `head_free` is. `head_done` pulses when the
-//              headers' are written; `text_late` is high from there on until the others are.
+// Handshake:   facts: valid/ready, taken when the last field of the facts before them is written. Writes
+//              have no handshake; the fields of the text are written while `text_free` is high, then
+//              those of the headers while `head_free` is. `head_done` pulses when the headers' fields
+//              are written; `text_late` is high until the rest of the text's are.
 // Latency:     with Bits = 4 the headers' fields are written 135 cycles after the facts came, the
 //              last one 49 later; with Bits = 2 it is 211 and 75, with Bits = 1 it is 363 and 127. A
 //              score near 0 takes up to 86 cycles beside the numbers before it.

@@ -8,13 +8,13 @@
 //              behind it, and these are taken back in six steps of 2^k bytes. Each source has a
 //              register of its own for the packet that it is in, so that their beats may alternate.
 // Handshake:   a beat moves in a cycle in which `valid` and `ready` are high. Source 0 is always
-//              ready. A beat of the others waits in a register for a cycle without one of source 0;
-//              while that is empty the first of them is ready. So the others have what source 0
-//              leaves them: 64 beats take as long as source 0 to make so many pauses. `sum_valid` is high for a cycle, once
-//              for each packet.
-// Latency:     10 cycles from the last beat of source 0 to `sum_valid`, of others one more and what
-//              source 0 takes. Throughput: 64 bytes a cycle, packets of a beat too, none lost
-//              between packets; of others half of that.
+//              ready. A beat of another source waits in a register for a cycle without a beat of source
+//              0; while that register is empty the first source that is valid is ready. `sum_valid`
+//              is high for a cycle, once for each packet.
+// Latency:     10 cycles from the last beat of source 0 to `sum_valid`; of another source 11, and a
+//              cycle for each beat of source 0 meanwhile.
+// Throughput:  64 bytes a cycle, packets of a beat too, none lost between packets; of other sources 32
+//              bytes in each cycle without a beat of source 0.
 // Limits:      only a last beat has fewer than 64 bytes, it may have none; what is behind them is
 //              zero. A packet without bytes has the sum 0. 512-bit registers: two.
 // Does not implement: other polynomials; a beginning other than that of an empty packet.

@@ -14,7 +14,7 @@
 //              times; then its rows are lost, and counted. So are those of a group if the flush for
 //              their data has failed as often.
 // Handshake:   valid/ready.
-// Latency:     a row is in its columns after 12 cycles; a block takes 140 cycles to the checksum, two
+// Latency:     a row is in its columns after 12 cycles; a block takes 142 cycles to the checksum, two
 //              answers of the SSD, and 66 cycles to be written.
 // Throughput:  a row in 12 cycles, while up to Blocks - 1 blocks wait for answers.
 // Limits:      `restart` only while `busy` is low and `rows` is 0; settings are steady otherwise.

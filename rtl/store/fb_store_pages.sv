@@ -107,7 +107,8 @@ module fb_store_pages
     end
   end
 
-  // Answers are taken at once: that of somebody else, for whom rows here wait, may be behind them.
+  // Answers are taken at once: behind them may be the answer to an index block, without which no row
+  // leaves.
   fb_common_fifo_bram #(
       .Width(8),
       .Depth(Depth)

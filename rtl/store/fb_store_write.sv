@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_store_write: extents to the next free places of a region, and what lies where.
+// fb_store_write: writes extents to the next free places of a region, and reports where each part is.
 //
 // What:        puts an address in front of each extent, which makes a write of the streamer of it, at a
 //              multiple of 4 KiB; a long one is several writes, behind each other, so that others
@@ -47,8 +47,8 @@ module fb_store_write
     input wire [31:PAGE_SHIFT] cfg_stride,  // from an extent to the next; 0: as they come
     input wire [63:PAGE_SHIFT] cfg_base,    // first byte of the region
     input wire [63:PAGE_SHIFT] cfg_bytes,   // its size
-    input wire                 ended,       // no more extents come than ...
-    input wire [         15:0] coming,      // ... those whose last beat has not come
+    input wire                 ended,       // no further extent will be taken
+    input wire [         15:0] coming,      // extents whose last beat has not come here
 
     input  wire    s_beat_tvalid,
     output logic   s_beat_tready,
@@ -402,7 +402,8 @@ module fb_store_write
       .level  ()
   );
 
-  // Answers are taken at once: that of somebody else, for whom parts here wait, may be behind them.
+  // Answers are taken at once: behind them may be the answer to a page or an index block, without
+  // which no part leaves.
   assign s_axis_wrsp_tready = asked && answers_ready;
   fb_common_fifo_bram #(
       .Width(8),
@@ -443,7 +444,7 @@ module fb_store_write
   end
 
 `ifndef SYNTHESIS
-  // There was room when the part began, and nobody else puts some in.
+  // A part begins only while there is room, and only this push adds parts.
   part_has_room :
   assert property (@(posedge clk) disable iff (rst) push |-> parts_room)
   else $error("fb_store_write (%m): no room for a part, %0d wait", waiting);

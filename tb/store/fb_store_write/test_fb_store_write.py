@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fb_store_collect and fb_store_write between streams of cocotbext-axi: what lies where.
+"""fb_store_collect and fb_store_write between streams of cocotbext-axi: the places of extents.
 
 Long extents against a model of the region; batches as tarfile and forebay-spec see them.
 """
@@ -14,7 +14,6 @@ import uuid
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 
 import cocotb
 import pytest
@@ -155,7 +154,7 @@ class Bench:
     def members(self, write: Write) -> Iterator[tuple[int, int, bytes, bytes]]:
         """Let tarfile look into a batch: yields place, length, header and payload of each.
 
-        What lies between them is zero, and fillers fill its last page.
+        Between two of them are zeros; the rest of the last page is empty tar headers.
         """
         inside = write.data
         while inside.endswith(FILLER):
@@ -545,11 +544,12 @@ async def rate_of_small(dut) -> None:
     cocotb.start_soon(harness.record(dut.clk, header.s_facts_tvalid, header.s_facts_tready, taken))
     for _ in range(30):
         bench.send(extent(PAGE))
-    await bench.drain()
+    batches = await bench.drain()
     intervals = [later - earlier for earlier, later in pairwise(taken[1:])]
     dut._log.info("extents in these cycles: %s", intervals)
-    # Where a batch ends its last page is filled up; the memory here holds two extents.
-    assert median(intervals) <= CYCLES
+    # Where a batch ends its last page is filled up; the memory here holds two extents, and waits.
+    slower = [interval for interval in intervals if interval > CYCLES]
+    assert len(slower) < len(batches) and max(intervals) <= CYCLES + PAGE // BEAT
 
 
 # ----------------------------------------------------------------------------------- provocations

@@ -117,7 +117,7 @@ registers! {
         STRAY = 32, 32, "Stray: Results for a tag that awaits none: it is not out, has its result, or its record has gone.";
     }
     batch @ 0x0e8 = 0x20000 "Batch: Batches of small objects that share pages." {
-        PAGES = 12, 20, "Pages: Most bytes of a batch, in 4 KiB; an extent is cut so that it fits with its header. 0 stands for 64 KiB, more than 1 MiB for that.";
+        PAGES = 12, 20, "Pages: Most bytes of a batch, in 4 KiB; an extent is cut so that it fits with its header. 0 stands for 64 KiB; a value above 1 MiB counts as 1 MiB.";
         WAIT_CYCLES = 32, 32, "Wait: Cycles after which a batch ends with the extents that it has, counted from its first one; 0: only when it is full, and when `enable` is 0.";
     }
     unjudged @ 0x0f0 "Not judged." {
