@@ -117,9 +117,7 @@ module fb_net_arp_icmp
       .m_info ()
   );
 
-  always_comb begin : keep
-    for (int i = 0; i < int'(USER_BEAT_BYTES); i++) m_axis_answer_tkeep[i] = 7'(i) < bytes;
-  end
+  assign m_axis_answer_tkeep = keep_of(bytes);
 
   fb_axis_check #(
       .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),

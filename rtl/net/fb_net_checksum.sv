@@ -8,7 +8,7 @@
 // Throughput:  64 bytes a cycle; a frame of one beat in every cycle.
 // Limits:      a frame has at most 2^15 beats. Words are in wire order: byte 0 is the upper half.
 //              512-bit registers: none; keep that is constant 0 takes its adders away.
-// Does not implement: the complement. Over data with a right checksum the sum is 0xffff.
+// Does not implement: the complement. Over data with a right checksum the sum is 0xffff: `m_right`.
 
 `default_nettype none
 
@@ -26,7 +26,8 @@ module fb_net_checksum
     input wire [               16:0] s_seed,   // with s_first: added to the sum
 
     output logic        m_valid,
-    output logic [15:0] m_sum
+    output logic [15:0] m_sum,
+    output logic        m_right   // it is 0xffff
 );
 
   localparam int unsigned Groups = USER_BEAT_BYTES / 8;  // of four words
@@ -46,9 +47,11 @@ module fb_net_checksum
     for (int g = 0; g < int'(Groups); g++) beat += 22'(group_q[g]);
   end
 
-  assign total  = 32'(beat_q) + (first_q[1] ? '0 : total_q);
-  assign folded = once_q[15:0] + 16'(once_q[16]);
-  assign m_sum  = {folded[7:0], folded[15:8]};
+  assign total   = 32'(beat_q) + (first_q[1] ? '0 : total_q);
+  assign folded  = once_q[15:0] + 16'(once_q[16]);
+  assign m_sum   = {folded[7:0], folded[15:8]};
+  // With a carry or without: no adder is waited for.
+  assign m_right = once_q[15:1] == '1 && once_q[16] != once_q[0];
 
   function automatic logic [15:0] word(input logic [USER_DATA_BITS-1:0] data,
                                        input logic [USER_BEAT_BYTES-1:0] keep, input int at);

@@ -2,10 +2,10 @@
 //
 // fb_net_count_cdc: pulses of one clock, counted for another.
 //
-// What:        a counter of 32 bits that crosses by fb_common_gray_sync.
+// What:        a small counter crosses by fb_common_gray_sync; what it has grown by is added up.
 // Handshake:   none.
-// Latency:     1 cycle, and the crossing.
-// Limits:      modulo 2^32.
+// Latency:     1 cycle, the crossing, and 1 cycle.
+// Limits:      modulo 2^32. Between two cycles of m_clk are fewer than 256 pulses.
 // Does not implement: clearing.
 
 `default_nettype none
@@ -20,22 +20,27 @@ module fb_net_count_cdc (
     output logic [31:0] m_count
 );
 
-  logic [31:0] count_q;
+  logic [7:0] count_q, seen, before_q;
 
   always_ff @(posedge s_clk) begin : count
-    count_q <= s_rst ? '0 : count_q + 32'(s_pulse);
+    count_q <= s_rst ? '0 : count_q + 8'(s_pulse);
   end
 
   fb_common_gray_sync #(
-      .Width(32)
+      .Width(8)
   ) u_cross (
       .s_clk,
       .s_rst,
       .s_value(count_q),
       .m_clk,
       .m_rst,
-      .m_value(m_count)
+      .m_value(seen)
   );
+
+  always_ff @(posedge m_clk) begin : add_up
+    before_q <= m_rst ? '0 : seen;
+    m_count  <= m_rst ? '0 : m_count + 32'(8'(seen - before_q));
+  end
 
 endmodule
 

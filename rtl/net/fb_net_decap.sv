@@ -47,31 +47,39 @@ module fb_net_decap
   localparam int unsigned Raw = ETHERNET_BYTES;
   localparam int unsigned Udp = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
 
-  logic valid_q, last_q, raw_q, vlan_q, whole_q, whole;
+  logic valid_q, last_q, raw_q, vlan_q, whole_q, whole, raw, there;
+  logic there_q;  // the datagram has bytes in the beat or behind it, and ...
+  logic more_q;  // ... the beat has more than headers, if it is the last
   logic [Bits-1:0] data_q;
-  logic [6:0] beat_bytes_q;
   logic [3:0] arrival_q;
   logic [13:0] frame_q;
   logic [13:0] ip_bytes_q;  // what has more of them is too short, and refused
   logic [15:0]
       left_q, left;  // bytes of the datagram from the beat on, of raw ones more than enough
-  logic [6:0] head;
   /* verilator lint_off UNUSEDSIGNAL */
   logic [Bits+8*(Udp+VLAN_BYTES)-1:0] pair;  // the lowest bytes are always headers
   /* verilator lint_on UNUSEDSIGNAL */
 
   // A frame is one or the other from its first beat to its last, whatever the setting does then.
   assign whole = s_first ? cfg_whole : whole_q;
+  assign raw   = s_headers.kind == KIND_RAW || whole;
+
+  // Bytes in front of a datagram.
+  function automatic logic [6:0] head_of(input logic is_whole, input logic is_raw,
+                                         input logic has_vlan);
+    if (is_whole) return '0;
+    return (is_raw ? 7'(Raw) : 7'(Udp)) + (has_vlan ? 7'(VLAN_BYTES) : '0);
+  endfunction
 
   always_comb begin : count
-    left = left_q > 16'(USER_BEAT_BYTES) ? left_q - 16'(USER_BEAT_BYTES) : '0;
+    there = left_q > 16'(USER_BEAT_BYTES);
+    left  = left_q - 16'(USER_BEAT_BYTES);
     if (s_first) begin
-      left = '0;
-      if (s_headers.kind == KIND_RAW || whole) left = '1;
-      else if (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 16'(IPV4_BYTES + UDP_BYTES)) begin
-        left = s_headers.ip_bytes - 16'(IPV4_BYTES + UDP_BYTES);
-      end
+      there = raw || (s_headers.kind == KIND_UDP &&
+          s_headers.ip_bytes > 16'(IPV4_BYTES + UDP_BYTES));
+      left = raw ? '1 : s_headers.ip_bytes - 16'(IPV4_BYTES + UDP_BYTES);
     end
+    if (!there) left = '0;
   end
 
   // What is no frame that somebody sent to somebody.
@@ -83,9 +91,10 @@ module fb_net_decap
     if (s_valid) begin
       data_q <= s_data;
       last_q <= s_last;
-      beat_bytes_q <= s_beat_bytes;
+      there_q <= there;
+      more_q <= s_beat_bytes > head_of(whole, raw, s_headers.vlan);
       whole_q <= whole;
-      raw_q <= s_headers.kind == KIND_RAW || whole;
+      raw_q <= raw;
       vlan_q <= s_headers.vlan;
       ip_bytes_q <= s_headers.ip_bytes[13:0];
       arrival_q <= whole && !refused ? ARRIVAL_DATAGRAM : s_arrival;
@@ -100,35 +109,22 @@ module fb_net_decap
 
   always_comb begin : shift
     priority case (1'b1)
-      whole_q: begin
-        head   = '0;
-        m_data = data_q;
-      end
-      raw_q && !vlan_q: begin
-        head   = 7'(Raw);
-        m_data = pair[8*Raw+:Bits];
-      end
-      raw_q: begin
-        head   = 7'(Raw + VLAN_BYTES);
-        m_data = pair[8*(Raw+VLAN_BYTES)+:Bits];
-      end
-      !vlan_q: begin
-        head   = 7'(Udp);
-        m_data = pair[8*Udp+:Bits];
-      end
-      default: begin
-        head   = 7'(Udp + VLAN_BYTES);
-        m_data = pair[8*(Udp+VLAN_BYTES)+:Bits];
-      end
+      whole_q: m_data = data_q;
+      raw_q && !vlan_q: m_data = pair[8*Raw+:Bits];
+      raw_q: m_data = pair[8*(Raw+VLAN_BYTES)+:Bits];
+      !vlan_q: m_data = pair[8*Udp+:Bits];
+      default: m_data = pair[8*(Udp+VLAN_BYTES)+:Bits];
     endcase
   end
 
-  assign m_valid = valid_q && left_q != '0 && (last_q ? beat_bytes_q > head : s_valid);
+  assign m_valid = valid_q && there_q && (last_q ? more_q : s_valid);
   assign m_end = valid_q && last_q;
   assign m_whole = valid_q && whole_q;
   assign m_raw = raw_q;
   assign m_arrival = arrival_q;
-  assign m_bytes = raw_q ? frame_q - 14'(head) : ip_bytes_q - 14'(IPV4_BYTES + UDP_BYTES);
+  assign m_bytes = raw_q ? frame_q - 14'(head_of(
+      whole_q, raw_q, vlan_q
+  )) : ip_bytes_q - 14'(IPV4_BYTES + UDP_BYTES);
   assign m_frame = frame_q;
 
 endmodule

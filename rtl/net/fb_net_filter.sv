@@ -100,13 +100,33 @@ module fb_net_filter
   logic [USER_BEAT_BYTES-1:0] keep_2q, ip_keep_2q;
   logic [13:0] bytes_2q, bytes;  // of the frame so far, saturated
   logic [14:0] more;
-  logic [16:0] left_q, left;  // bytes from this beat to the end of the IPv4 datagram
+  logic [16:0] end_2q, end_1;  // bytes of the frame up to the end of the IPv4 datagram
+  logic [16:0] left_q, left;  // of these, bytes behind the beat, and with it
+  logic left_long_q;  // they are 64 or more
+  logic odd_2q;  // lengths in the headers do not agree
   logic [4:0] head;  // bytes before the IPv4 header
 
   assign head  = headers_1.vlan ? 5'(ETHERNET_BYTES + VLAN_BYTES) : 5'(ETHERNET_BYTES);
-  assign left  = beat_1q.first ? 17'(headers_1.ip_bytes) + 17'(head) : left_q;
+  assign end_1 = 17'(headers_1.ip_bytes) + 17'(head);
+  assign left  = beat_1q.first ? end_1 : left_q;
   assign more  = 15'(beat_1q.first ? '0 : bytes_2q) + 15'(beat_1q.bytes);
   assign bytes = more[14] ? '1 : more[13:0];
+
+  // Bytes of UDP's sum, which begins with the addresses in the IPv4 header (RFC 768). Its length counts
+  // from that header's beginning: nothing is added up before it is compared.
+  localparam int unsigned Addresses = 12;
+  logic [USER_BEAT_BYTES-1:0] keep, of_datagram;
+  assign of_datagram = keep_of(
+      {headers_1.ip_long, headers_1.ip_bytes[5:0]}
+  ) >> Addresses << Addresses;
+  always_comb begin : choose_bytes
+    keep = keep_of({left_long_q, left_q[5:0]});
+    if (beat_1q.first) begin
+      keep = of_datagram << ETHERNET_BYTES;
+      if (headers_1.vlan) keep = of_datagram << (ETHERNET_BYTES + VLAN_BYTES);
+    end
+    keep &= keep_of(beat_1q.bytes);
+  end
 
   always_ff @(posedge clk) begin : mask
     valid_2q <= valid_1q && !rst;
@@ -116,11 +136,13 @@ module fb_net_filter
       headers_2q <= headers_1;
       pause_2q <= pause_1;
       bytes_2q <= bytes;
-      left_q <= left > 17'(USER_BEAT_BYTES) ? left - 17'(USER_BEAT_BYTES) : '0;
+      end_2q <= end_1;
+      odd_2q <= headers_1.udp_bytes != headers_1.ip_bytes - 16'(IPV4_BYTES) ||
+          headers_1.ip_bytes <= Framed;
+      left_q <= left[16:6] != '0 ? left - 17'(USER_BEAT_BYTES) : '0;
+      left_long_q <= left[16:7] != '0;
+      keep_2q <= keep;
       for (int i = 0; i < int'(USER_BEAT_BYTES); i++) begin
-        // UDP's sum begins with the addresses in the IPv4 header (RFC 768).
-        keep_2q[i] <= 17'(i) < left && 7'(i) < beat_1q.bytes &&
-            (!beat_1q.first || i >= int'(head) + 12);
         ip_keep_2q[i] <= i >= int'(ETHERNET_BYTES) &&
             i < int'(ETHERNET_BYTES + VLAN_BYTES + IPV4_BYTES) &&
             i >= int'(head) && i < int'(head) + int'(IPV4_BYTES);
@@ -129,8 +151,7 @@ module fb_net_filter
   end
 
   // ------------------------------------------------------------------ 3 to 6: sums; the beat waits
-  logic ip_summed, udp_summed;
-  logic [15:0] ip_sum, udp_sum;
+  logic ip_summed, udp_summed, ip_right, udp_right;
 
   fb_net_checksum u_ip_sum (
       .clk,
@@ -142,7 +163,8 @@ module fb_net_filter
       .s_keep (ip_keep_2q),
       .s_seed ('0),
       .m_valid(ip_summed),
-      .m_sum  (ip_sum)
+      .m_sum  (),
+      .m_right(ip_right)
   );
 
   fb_net_checksum u_udp_sum (
@@ -155,7 +177,8 @@ module fb_net_filter
       .s_keep (keep_2q),
       .s_seed (17'(headers_2q.udp_bytes) + 17'(PROTOCOL_UDP)),
       .m_valid(udp_summed),
-      .m_sum  (udp_sum)
+      .m_sum  (),
+      .m_right(udp_right)
   );
 
   typedef struct packed {
@@ -171,11 +194,8 @@ module fb_net_filter
   word_t word_2, word_5, word_6;
   logic [Delay-2:0] valid_q;
 
-  logic cut, odd;
-  assign cut = 17'(bytes_2q) < 17'(headers_2q.ip_bytes) +
-      17'(headers_2q.vlan ? ETHERNET_BYTES + VLAN_BYTES : ETHERNET_BYTES);
-  assign odd = headers_2q.udp_bytes != headers_2q.ip_bytes - 16'(IPV4_BYTES) ||
-      headers_2q.ip_bytes <= Framed;
+  logic cut;
+  assign cut = 17'(bytes_2q) < end_2q;
 
   always_comb begin : gather
     word_2 = '{
@@ -183,7 +203,7 @@ module fb_net_filter
         headers: headers_2q,
         pause: pause_2q,
         bytes: bytes_2q,
-        wrong_length: (headers_2q.ip && cut) || (headers_2q.kind == KIND_UDP && odd),
+        wrong_length: (headers_2q.ip && cut) || (headers_2q.kind == KIND_UDP && odd_2q),
         data: data_2q
     };
   end
@@ -227,14 +247,14 @@ module fb_net_filter
   end
 
   // The IPv4 header's sum comes with the first beat, the verdict with the last.
-  assign ip_wrong = ip_summed ? ip_sum != '1 : ip_wrong_q;
+  assign ip_wrong = ip_summed ? !ip_right : ip_wrong_q;
 
   always_comb begin : judge
     arrival = ARRIVAL_DATAGRAM;
     if (early_q != ARRIVAL_DATAGRAM) arrival = early_q;
     else if (h6.ip && ip_wrong) arrival = ARRIVAL_IP_CHECKSUM;
     else if (late_q != ARRIVAL_DATAGRAM) arrival = late_q;
-    else if (h6.kind == KIND_UDP && !h6.unsummed && udp_sum != '1) arrival = ARRIVAL_UDP_CHECKSUM;
+    else if (h6.kind == KIND_UDP && !h6.unsummed && !udp_right) arrival = ARRIVAL_UDP_CHECKSUM;
   end
 
   always_ff @(posedge clk) begin : pass_on
@@ -248,7 +268,7 @@ module fb_net_filter
     m_bytes <= word_6.bytes;
     {early_q, late_q} <= {early, late};
     pause <= word_6.pause;
-    pause.valid <= valid_q[Delay-2] && word_6.beat.last && arrival == ARRIVAL_PAUSE &&
+    pause.valid <= valid_q[Delay-2] && word_6.beat.last && early_q == ARRIVAL_PAUSE &&
         word_6.pause.valid && !rst;
     ip_wrong_q <= ip_wrong;
   end

@@ -11,8 +11,8 @@
 // Latency:     2 cycles of s_clk and 5 to 6 of m_clk from `s_end` to the first beat.
 // Throughput:  one beat a cycle on both sides, frames of one beat too.
 // Limits:      `level` counts beats, those of the frame being written as well, or frames as if each
-//              had Beats / Frames of them, whichever is more, 1 cycle late: nothing is lost below
-//              Beats - 1. What was read is noticed 1 cycle of m_clk and 4 of s_clk later. `s_lost`
+//              had Beats / Frames of them, whichever is more, 2 cycles late: nothing is lost below
+//              Beats - 2. What was read is noticed 1 cycle of m_clk and 4 of s_clk later. `s_lost`
 //              follows `s_valid` and `s_end` within the cycle. 512-bit registers: the one in the
 //              output of the block RAM.
 // Does not implement: pause (compare `level`), more than 16383 bytes a frame.
@@ -64,7 +64,7 @@ module fb_net_frame_fifo
   logic [USER_DATA_BITS-1:0] store[Beats];
 
   // -------------------------------------------------------------------------------------- writing
-  logic [AddrBits:0] write_q, begin_q, read_seen, held, counted;
+  logic [AddrBits:0] write_q, begin_q, read_seen, held, held_q, counted, counted_q;
   logic [$clog2(Frames):0] frames_held;
   logic lost_q, full, push, commit, length_ready;
 
@@ -81,9 +81,11 @@ module fb_net_frame_fifo
 
   // What comes in this cycle still finds room in the next.
   always_ff @(posedge s_clk) begin : show
-    level  <= held > counted ? held : counted;
+    held_q <= held;
+    counted_q <= counted;
+    level <= held_q > counted_q ? held_q : counted_q;
     s_room <= int'(held) < int'(Beats) - 1 && int'(frames_held) < int'(Frames) - 1;
-    if (s_rst) {level, s_room} <= '0;
+    if (s_rst) {held_q, counted_q, level, s_room} <= '0;
   end
 
   always_ff @(posedge s_clk) begin : write_pointers

@@ -14,8 +14,8 @@
 //              waits until the word before has been taken. While `active` is low nothing is here, and
 //              numbers begin anew.
 // Latency:     1 cycle from a frame's first beat to itself, the header before it.
-// Throughput:  a beat in every cycle, and a cycle more for each frame: one of 64 bytes takes two. What
-//              lies behind a frame takes another cycle where it does not fit into the last beat. The
+// Throughput:  a beat in every cycle, and a cycle more for each frame: one of 64 bytes takes two; another
+//              one where 2 KiB, of longer frames 16 KiB, or less are left of the chunk. What lies behind a frame takes another cycle where it does not fit into the last beat. The
 //              end of a chunk takes 1 to 65.
 // Limits:      a frame longer than a chunk makes a longer one. The time is that at which the header
 //              leaves. 512-bit registers: none.
@@ -85,17 +85,32 @@ module fb_net_packets
   logic [12:0] block, block_q;  // of a frame's block, options included
   logic lossy_q;
   logic [18:0] room_q, room, whole;  // left in the chunk besides the least padding, and all of it
+  logic [1:0][18:0] most_q;  // of a frame that fits there, without the option and with it
+  logic all_fit_q, short_fit_q;  // frames of any length do, of 2047 bytes and less
+  logic at_once;  // this one does
+  logic checked_q, fits_q;  // it was looked at for a cycle, and fits
   logic [9:0] used_q;  // in the last page
   logic [10:0] padding, left_q;
   logic fits, due, waited_q;
 
   assign block = 13'((16'(s_frame) + 16'd3) >> 2) + 13'(PCAPNG_PACKET_BYTES / 4) +
       (s_lossy ? 13'(PCAPNG_LOST_BYTES / 4) : '0);
-  always_ff @(posedge clk) begin : settle  // of a setting alone
+  function automatic logic [18:0] most_of(input logic [18:0] words, input int unsigned other_bytes);
+    return words > 19'(other_bytes / 4) ? words - 19'(other_bytes / 4) : '0;
+  endfunction
+
+  always_ff @(posedge clk) begin : settle
     whole <= {1'b0, cfg_pages == '0 ? 8'd1 : cfg_pages, 10'd0} - 19'(LEAST);
+    // There before the next frame is: each takes two cycles.
+    most_q <= {
+      most_of(room_q, PCAPNG_PACKET_BYTES + PCAPNG_LOST_BYTES), most_of(room_q, PCAPNG_PACKET_BYTES)
+    };
+    all_fit_q <= room_q >= 19'((PCAPNG_PACKET_BYTES + PCAPNG_LOST_BYTES + 16384) / 4);
+    short_fit_q <= room_q >= 19'((PCAPNG_PACKET_BYTES + PCAPNG_LOST_BYTES + 2048) / 4);
   end
   assign room = open ? room_q : whole;
-  assign fits = 19'(block) <= room;
+  assign at_once = !open || all_fit_q || (short_fit_q && s_frame[13:11] == '0);
+  assign fits = at_once || (checked_q && fits_q);
   assign padding = 11'd1024 - 11'(used_q) + (11'd1024 - 11'(used_q) < 11'(LEAST) ? 11'd1024 : '0);
 
   // ----------------------------------------------------------------------------------------- beats
@@ -107,9 +122,9 @@ module fb_net_packets
   logic [LostBits-1:0] lost_q;
 
   assign active = more || busy_q;
-  assign due = open && (waited_q || (s_valid ? !fits : !more));
+  assign due = open && (waited_q || (s_valid ? checked_q && !fits : !more));
   assign head_free = open || !m_axis_head_tvalid || m_axis_head_tready;
-  assign begins = state_q == HEADER && s_valid && !due && head_free;
+  assign begins = state_q == HEADER && s_valid && fits && !due && head_free;
   assign words = WordBits'((8'(s_bytes) + 8'd3) >> 2);
   assign ends_here = !lossy_q && words < WordBits'(Words);
   assign total = {17'd0, block_q, 2'd0};
@@ -162,6 +177,12 @@ module fb_net_packets
   // -------------------------------------------------------------------------------------- sequence
   logic [31:0] age_q;
 
+  always_ff @(posedge clk) begin : look
+    // A difference and its sign are a carry chain; a comparison is LUTs.
+    fits_q <= $signed(22'({most_q[s_lossy], 2'd0}) - 22'(s_frame)) >= 0;
+    checked_q <= state_q == HEADER && s_valid && !moves && !rst;
+  end
+
   always_ff @(posedge clk) begin : follow
     unique case (state_q)
       HEADER: begin
@@ -176,7 +197,7 @@ module fb_net_packets
           lossy_q <= s_lossy;
           lost_q  <= s_lost;
           used_q  <= (open ? used_q : '0) + 10'(block);
-          room_q  <= fits ? room - 19'(block) : '0;
+          room_q  <= room > 19'(block) ? room - 19'(block) : '0;
           open    <= 1'b1;
         end
       end

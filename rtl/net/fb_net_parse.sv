@@ -38,96 +38,84 @@ module fb_net_parse
   localparam logic [7:0] ECHO_REQUEST = 8'd8;
   localparam logic [7:0] IPV4_PLAIN = 8'h45;  // version 4, a header without options
 
-  // The beat without tag, from the EtherType on.
-  localparam int unsigned RestBytes = USER_BEAT_BYTES - 16;
-  logic vlan;
-  logic [8*RestBytes-1:0] rest;
-  assign vlan = be16(s_data, 12) == ETHERTYPE_VLAN;
-  assign rest = vlan ? s_data[8*16+:8*RestBytes] : s_data[8*12+:8*RestBytes];
-
-  function automatic logic [15:0] at(input int unsigned byte_at);
-    return be16(USER_DATA_BITS'(rest), byte_at);
-  endfunction
-
-  logic [47:0] destination;
-  logic [15:0] opcode;
-  assign destination = {be16(s_data, 0), be16(s_data, 2), be16(s_data, 4)};
-  assign opcode = at(2);
-
   // What a field says by itself; a cycle later it is seen what they make together.
   typedef struct packed {
-    logic vlan;
-    logic ours, broadcast, pause_group;  // destination
     logic raw, arp, ipv4, mac_control;  // EtherType
     logic pause, priority_pause;  // opcode
     logic arp_request, arp_ours;
     logic ip_ours, ip_plain, whole, first, is_udp, icmp, port, echo;
+    logic ip_long;
     logic [15:0] ip_bytes, udp_bytes;
     logic unsummed;
   } fields_t;
 
-  fields_t fields, f;
-  pause_t asked;
+  // From the EtherType on.
+  localparam int unsigned RestBytes = USER_BEAT_BYTES - 16;
 
-  always_comb begin : compare
-    fields = '{
-        vlan: vlan,
-        ours: destination == cfg_mac,
-        broadcast: destination == BROADCAST,
-        pause_group: destination == PAUSE_ADDRESS,
-        raw: at(0) == ETHERTYPE_FOREBAY,
-        arp: at(0) == ETHERTYPE_ARP,
-        ipv4: at(0) == ETHERTYPE_IPV4,
-        mac_control: at(0) == ETHERTYPE_MAC_CONTROL,
-        pause: opcode == PAUSE_OPCODE,
-        priority_pause: opcode == PAUSE_PRIORITY_OPCODE,
-        arp_request: {
-        at(2)
-        ,
-        at(4)
-        ,
-        at(6)
-        ,
-        at(8)
-        } == {
-        ARP_ETHERNET
-        ,
-        ETHERTYPE_IPV4
-        ,
-        ARP_SIZES
-        ,
-        ARP_REQUEST
-        },
-        arp_ours: {at(26), at(28)} == cfg_ip,
-        ip_ours: {at(18), at(20)} == cfg_ip,
-        ip_plain: rest[8*2+:8] == IPV4_PLAIN,
-        whole: (at(8) & 16'h3fff) == '0,  // no more fragments, no offset
-        first: (at(8) & 16'h1fff) == '0,  // no offset
-        is_udp: rest[8*11+:8] == PROTOCOL_UDP,
-        icmp: rest[8*11+:8] == PROTOCOL_ICMP,
-        port: at(24) == cfg_port,
-        echo: rest[8*22+:8] == ECHO_REQUEST,
-        ip_bytes: at(4),
-        udp_bytes: at(26),
-        unsummed: at(28) == '0
-    };
+  function automatic fields_t fields_of(input logic [8*RestBytes-1:0] rest);
+    logic [USER_DATA_BITS-1:0] all;
+    logic [15:0] ethertype, opcode;
+    all = USER_DATA_BITS'(rest);
+    ethertype = be16(all, 0);
+    opcode = be16(all, 2);
+    fields_of.raw = ethertype == ETHERTYPE_FOREBAY;
+    fields_of.arp = ethertype == ETHERTYPE_ARP;
+    fields_of.ipv4 = ethertype == ETHERTYPE_IPV4;
+    fields_of.mac_control = ethertype == ETHERTYPE_MAC_CONTROL;
+    fields_of.pause = opcode == PAUSE_OPCODE;
+    fields_of.priority_pause = opcode == PAUSE_PRIORITY_OPCODE;
+    fields_of.arp_request = be16(all, 2) == ARP_ETHERNET && be16(all, 4) == ETHERTYPE_IPV4 &&
+        be16(all, 6) == ARP_SIZES && be16(all, 8) == ARP_REQUEST;
+    fields_of.arp_ours = {be16(all, 26), be16(all, 28)} == cfg_ip;
+    fields_of.ip_ours = {be16(all, 18), be16(all, 20)} == cfg_ip;
+    fields_of.ip_plain = all[8*2+:8] == IPV4_PLAIN;
+    fields_of.whole = (be16(all, 8) & 16'h3fff) == '0;  // no more fragments, no offset
+    fields_of.first = (be16(all, 8) & 16'h1fff) == '0;  // no offset
+    fields_of.is_udp = all[8*11+:8] == PROTOCOL_UDP;
+    fields_of.icmp = all[8*11+:8] == PROTOCOL_ICMP;
+    fields_of.port = be16(all, 24) == cfg_port;
+    fields_of.echo = all[8*22+:8] == ECHO_REQUEST;
+    fields_of.ip_bytes = be16(all, 4);
+    fields_of.ip_long = fields_of.ip_bytes >= 16'(USER_BEAT_BYTES);
+    fields_of.udp_bytes = be16(all, 26);
+    fields_of.unsummed = be16(all, 28) == '0;
+  endfunction
+
+  // With a tag and without, while it is seen whether there is one.
+  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q;
+  logic [8*RestBytes-1:0] plain;
+  logic [47:0] destination;
+  fields_t f;
+  assign vlan = be16(s_data, 12) == ETHERTYPE_VLAN;
+  assign plain = s_data[8*12+:8*RestBytes];
+  assign destination = {be16(s_data, 0), be16(s_data, 2), be16(s_data, 4)};
+
+  always_ff @(posedge clk) begin : keep
+    if (s_valid) begin
+      f <= vlan ? fields_of(s_data[8*16+:8*RestBytes]) : fields_of(plain);
+      vlan_q <= vlan;
+      ours_q <= destination == cfg_mac;
+      broadcast_q <= destination == BROADCAST;
+      pause_group_q <= destination == PAUSE_ADDRESS;
+    end
   end
 
   logic known, ip, udp, echo, mac_control;
-  assign known = f.ours || f.broadcast;
+  assign known = ours_q || broadcast_q;
   assign ip = known && f.ipv4 && f.ip_ours;
   // Behind options, and in a later fragment, nobody knows where the port is, or if.
   assign udp = ip && f.is_udp && (!f.ip_plain || !f.first || f.port);
   assign echo = ip && f.icmp && f.echo;
   // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
   // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
-  assign mac_control = !f.vlan && f.mac_control &&
-      ((f.pause_group && (f.pause || f.priority_pause)) || (f.ours && f.pause));
+  assign mac_control = !vlan_q && f.mac_control &&
+      ((pause_group_q && (f.pause || f.priority_pause)) || (ours_q && f.pause));
 
   always_comb begin : read_headers
     headers = '{
+        ip_long: f.ip_long,
         kind: KIND_ALIEN,
-        vlan: f.vlan,
+        vlan: vlan_q,
         ip: udp || echo,
         ip_bad: !f.ip_plain,
         fragment: !f.whole,
@@ -145,18 +133,14 @@ module fb_net_parse
     endcase
   end
 
-  always_comb begin : read_pause
-    asked = '{valid: opcode == PAUSE_OPCODE && !cfg_priority, quanta: at(4)};
-    if (cfg_priority) begin
-      asked.valid  = opcode == PAUSE_PRIORITY_OPCODE && rest[8*5+cfg_class];
-      asked.quanta = be16(USER_DATA_BITS'(rest >> {cfg_class, 4'd0}), 6);
-    end
-  end
-
-  always_ff @(posedge clk) begin : keep
+  // Control frames have no tag.
+  always_ff @(posedge clk) begin : read_pause
     if (s_valid) begin
-      f <= fields;
-      pause <= asked;
+      pause <= '{valid: be16(s_data, 14) == PAUSE_OPCODE, quanta: be16(s_data, 16)};
+      if (cfg_priority) begin
+        pause.valid  <= be16(s_data, 14) == PAUSE_PRIORITY_OPCODE && plain[8*5+cfg_class];
+        pause.quanta <= be16(USER_DATA_BITS'(plain >> {cfg_class, 4'd0}), 6);
+      end
     end
   end
 

@@ -18,6 +18,7 @@ package fb_net_pkg;
 
   // The first beat's headers, read.
   typedef struct packed {
+    logic ip_long;  // the IPv4 datagram has 64 bytes or more
     kind_e kind;
     logic vlan;  // there is a VLAN tag
     logic ip;  // an IPv4 header follows
@@ -37,6 +38,11 @@ package fb_net_pkg;
   // The word at a byte of a beat, in wire order.
   function automatic logic [15:0] be16(input logic [511:0] data, input int unsigned at);
     return {data[8*at+:8], data[8*at+8+:8]};
+  endfunction
+
+  // TKEEP of a beat with 0 to 64 bytes; a LUT compares six bits with a constant.
+  function automatic logic [63:0] keep_of(input logic [6:0] bytes);
+    for (int i = 0; i < 64; i++) keep_of[i] = bytes[6] || 6'(i) < bytes[5:0];
   endfunction
 
   // Bytes in a beat, of which TKEEP is all ones from bit 0 on: a half is full, or empty but for it.

@@ -351,13 +351,21 @@ module fb_net_port
       .data(in.arrivals.rd_data)
   );
 
+  logic placed_q;
+  logic [3:0] place_q;
+  logic [13:0] placed_bytes_q;
+  always_ff @(posedge clk) begin : note_place
+    placed_q <= placed && !rst;
+    {place_q, placed_bytes_q} <= {place, placed_bytes};
+  end
+
   fb_net_statistics u_places (
       .clk,
       .rst,
       .now(cycles_q),
-      .s_valid(placed),
-      .s_cause(place),
-      .s_bytes(placed_bytes),
+      .s_valid(placed_q),
+      .s_cause(place_q),
+      .s_bytes(placed_bytes_q),
       .req(out.places.req && !out.places.req_is_wr),
       .addr(out.places.addr[8:3]),
       .ack(in.places.rd_ack),

@@ -117,6 +117,7 @@ module fb_net_reassembly
     logic anew;
     logic goes_on;
     logic here;  // the last frame taken was of its stream
+    logic trims;  // it is one beat, and was filled up
     logic [63:0] ahead;
   } look_t;
 
@@ -163,7 +164,7 @@ module fb_net_reassembly
 
   logic [Streams-1:0] unfinished_q;  // it has not ended
   object_t state, state_next;
-  logic goes_on, counted, ends, ends_q, trims;
+  logic goes_on, counted, ends, ends_q, filled, trims;
   logic [63:0] left, offset, missing;
   logic [6:0] there;
 
@@ -187,7 +188,9 @@ module fb_net_reassembly
   assign left = s_first && first ? position : state.left;
   assign there = s_first ? s_bytes - 7'(FRAMING_BYTES) : s_bytes;
   // Only a frame of one beat can have been filled up to the least length.
-  assign trims = s_raw && s_first && s_last && counted && left != '0 && left < 64'(there);
+  assign filled = s_raw && s_first && s_last && (first || (goes_on && state.counted)) &&
+      left != '0 && left < 64'(there);
+  assign trims = s_first && seen_q.trims;
   assign offset = s_first ? (first ? '0 : position) : state.next;
   assign state_next.number = s_first ? object : state.number;
   assign state_next.next = offset + 64'(m_bytes);
@@ -232,7 +235,15 @@ module fb_net_reassembly
   assign placed_bytes = s_frame;
 
   always_ff @(posedge clk) begin : look
-    seen_q <= '{judged, judged == PLACE_DELIVERED, anew, goes_on, open_stream_q == s_stream, ahead};
+    seen_q <= '{
+        judged,
+        judged == PLACE_DELIVERED,
+        anew,
+        goes_on,
+        open_stream_q == s_stream,
+        filled,
+        ahead
+    };
     ready_q <= s_valid && s_first && !moves && !rst;
   end
 

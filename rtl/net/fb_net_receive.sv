@@ -281,7 +281,9 @@ module fb_net_receive
   assign packets_left = ask_q || taking_q || written != read_q;
   assign packets_open = packets_chunk || (!cfg_packets && (packets_left || packets_active));
 
+  logic at_once_q;  // a stream that waits is late: a setting
   always_ff @(posedge clk) begin : look_ahead
+    at_once_q <= cfg_gather == '0;
     packets_more <= !rst && (cfg_packets || packets_left) && !(fifo_valid && !fifo_whole);
   end
 
@@ -294,7 +296,7 @@ module fb_net_receive
       .cfg_stream,
       .cfg_streams,
       .cfg_gather,
-      .hurry   ((fifo_valid && fifo_whole) || cfg_gather == '0),
+      .hurry   ((fifo_valid && fifo_whole) || at_once_q),
       .s_valid (fifo_valid && !fifo_whole && !packets),
       .s_ready (scheduler_ready),
       .s_data  (fifo_data),

@@ -90,8 +90,10 @@ module fb_net_send
 
   logic object_tvalid, object_tready, object_tlast;  // the payload, a cycle later
   logic [Bits-1:0] object_tdata;
-  logic [BeatBytes-Carry-1:0] object_tkeep;  // bytes that go into the same beat
+  logic [BeatBytes-1:0] object_tkeep;
+  logic [Carry-1:0] tail_q;  // bytes of the tail
   logic room, push, moves, fills, ends;
+  logic spills;  // the beat has bytes that go into the next one
   logic [6:0] there;  // bytes in the beat
   logic [8*HeadBytes-1:0] head;
   logic [Bits-1:0] beat;
@@ -130,6 +132,8 @@ module fb_net_send
   assign moves = object_tvalid && object_tready;
   assign fills = left_q <= 14'(BeatBytes);
   assign ends = object_tlast || fills;
+  assign there = bytes_of(object_tkeep);
+  assign spills = object_tkeep[BeatBytes-Carry];
 
   assign object_tready = state_q == BODY && room;
   assign s_axis_object_tready = !object_tvalid || object_tready;
@@ -138,51 +142,51 @@ module fb_net_send
 
   always_comb begin : compose
     beat = {object_tdata[Bits-8*Carry-1:0], carry_q};
-    keep = {object_tkeep, {Carry{1'b1}}};
-    for (int i = 0; i < int'(BeatBytes); i++) begin
-      if (state_q == TAIL) keep[i] = 14'(BeatBytes * (32'(bytes_q) / BeatBytes) + 32'(i)) < bytes_q;
-      if (state_q == HEAD) keep[i] = i >= int'(ETHERNET_BYTES) + 12;
-    end
+    keep = {object_tkeep[BeatBytes-Carry-1:0], {Carry{1'b1}}};
+    if (state_q == TAIL) keep = BeatBytes'(tail_q);
+    if (state_q == HEAD) keep = '1 << (ETHERNET_BYTES + 12);
     if (state_q == HEAD) beat = head[Bits-1:0];
   end
 
   // ------------------------------------------------------------------------------------- checksum
   logic summed, summed_q, finish;
   logic [15:0] sum, sum_q;
-  logic [ 7:0] flags;
+  logic [7:0] flags;
   logic [15:0] udp_bytes;
+  logic [17:0] known_q;
   logic [18:0] total;
   logic [16:0] folded;
   logic [15:0] checksum;
+  logic none;
 
   fb_net_checksum u_checksum (
       .clk,
       .rst,
       .s_valid(push),
       .s_first(state_q == HEAD),
-      .s_last (state_q == TAIL || (moves && ends && there <= 7'(BeatBytes - Carry))),
+      .s_last (state_q == TAIL || (moves && ends && !spills)),
       .s_data (beat),
       .s_keep (keep),
       .s_seed (17'(PROTOCOL_UDP)),
       .m_valid(summed),
-      .m_sum  (sum)
+      .m_sum  (sum),
+      .m_right()
   );
 
   assign flags = {FRAMING_VERSION, 4'd0} | (first_q ? 8'(FRAMING_FIRST) : '0) |
       (last_q ? 8'(FRAMING_LAST) : '0);
   assign udp_bytes = 16'(bytes_q) - 16'(ETHERNET_BYTES + IPV4_BYTES);
-  // The length counts twice: in UDP's header, and in what stands for IPv4's (RFC 768).
-  assign total = 19'(sum_q) + {2'd0, udp_bytes, 1'b0} + 19'({flags, 8'd0});
+  assign total = 19'(sum_q) + 19'(known_q);
   assign folded = 17'(total[15:0]) + 17'(total[18:16]);
   assign checksum = ~(folded[15:0] + 16'(folded[16]));
+  assign none = folded[15:1] == '1 && folded[16] != folded[0];  // it is 0
   assign finish = state_q == SUM && summed_q && room;
 
   always_ff @(posedge clk) begin : take
     if (s_axis_object_tready) begin
       object_tvalid <= s_axis_object_tvalid;
       object_tdata  <= s_axis_object_tdata;
-      object_tkeep  <= s_axis_object_tkeep[BeatBytes-Carry-1:0];
-      there         <= bytes_of(s_axis_object_tkeep);
+      object_tkeep  <= s_axis_object_tkeep;
       object_tlast  <= s_axis_object_tlast;
     end
     if (rst) object_tvalid <= 1'b0;
@@ -191,6 +195,9 @@ module fb_net_send
   always_ff @(posedge clk) begin : cut
     summed_q <= state_q == SUM && (summed_q || summed) && !finish;
     if (summed) sum_q <= sum;
+    // There before the sum is. The length counts twice: in UDP's header, and in what stands for IPv4's
+    // (RFC 768).
+    known_q <= {1'b0, udp_bytes, 1'b0} + 18'({flags, 8'd0});
     if (push) begin
       carry_q <= state_q == HEAD ? head[Bits+:8*Carry] : object_tdata[Bits-1-:8*Carry];
     end
@@ -207,7 +214,8 @@ module fb_net_send
         bytes_q  <= bytes_q + 14'(there);
         offset_q <= (first_q && bytes_q == 14'(HeadBytes) ? '0 : offset_q) + 64'(there);
         last_q   <= object_tlast;
-        if (ends) state_q <= there > 7'(BeatBytes - Carry) ? TAIL : SUM;
+        tail_q   <= object_tkeep[BeatBytes-1-:Carry];
+        if (ends) state_q <= spills ? TAIL : SUM;
       end
       TAIL: if (push) state_q <= SUM;
       default:
@@ -233,7 +241,7 @@ module fb_net_send
 
   assign frame_end = '{
           flags: flags,
-          checksum: checksum == '0 ? '1 : checksum,  // 0 would say that there is none
+          checksum: none ? '1 : checksum,  // 0 would say that there is none
           bytes: bytes_q
       };
 
@@ -313,7 +321,7 @@ module fb_net_send
       m_axis_data_tdata[8*(OuterBytes-2)+:16] = swapped(out_end.checksum);
       m_axis_data_tdata[8*(OuterBytes+FRAMING_FLAGS_AT)+:8] = out_end.flags;
     end
-    for (int i = 0; i < int'(BeatBytes); i++) m_axis_data_tkeep[i] = 7'(i) < out_bytes;
+    m_axis_data_tkeep = keep_of(out_bytes);
   end
 
   fb_axis_check #(

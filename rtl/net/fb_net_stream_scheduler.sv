@@ -107,16 +107,28 @@ module fb_net_stream_scheduler
   end
 
   // ----------------------------------------------------------------------------------------- into
-  logic [15:0] index;
   logic ours, ours_q, ends, ends_q, push;
   logic [StreamBits-1:0] ring, ring_q;
   behind_e behind;
 
-  assign index = s_data[8*FRAMING_STREAM_AT+:16] - cfg_stream;
-  assign ours = s_first ? s_data[31:0] == FRAMING_MAGIC && index < 16'(cfg_streams) &&
-      index < 16'(Streams) : ours_q;
+  // From the first stream that is taken to the one behind the last, modulo 2^16.
+  logic [4:0] taken;
+  logic [15:0] behind_q;
+  logic wraps_q, below, above;
+  logic [StreamBits-1:0] index;
+  assign taken = cfg_streams < 5'(Streams) ? cfg_streams : 5'(Streams);
+  always_ff @(posedge clk) begin : settle
+    {wraps_q, behind_q} <= {1'b0, cfg_stream} + 17'(taken);
+  end
+
+  // Differences: their carries are quicker than comparisons.
+  assign below = $signed({1'b0, s_data[8*FRAMING_STREAM_AT+:16]} - {1'b0, cfg_stream}) < 0;
+  assign above = $signed({1'b0, s_data[8*FRAMING_STREAM_AT+:16]} - {1'b0, behind_q}) >= 0;
+  assign ours = s_first ? s_data[31:0] == FRAMING_MAGIC &&
+      (wraps_q ? !below || !above : !below && !above) : ours_q;
   assign ends = s_first ? (s_data[8*FRAMING_FLAGS_AT+:4] & FRAMING_LAST) != '0 : ends_q;
-  assign ring = s_first ? (ours ? StreamBits'(index) : '0) : ring_q;
+  assign index = s_data[8*FRAMING_STREAM_AT+:StreamBits] - cfg_stream[StreamBits-1:0];
+  assign ring = s_first ? (ours ? index : '0) : ring_q;
   assign push = s_valid && s_ready;
 
   always_comb begin : mark
@@ -137,7 +149,7 @@ module fb_net_stream_scheduler
   // --------------------------------------------------------------------------------------- memory
   logic [StreamBits-1:0] chosen_q;  // the stream that is let through
   logic [StreamBits+AddrBits-1:0] write_at, read_at;
-  logic fetch, change;
+  logic fetch, change, change_here, change_behind;
   logic known_q;  // `mark_q` is that of the next beat of the ring
   mark_t mark_q;
   logic moves;  // the memory's pipeline
@@ -174,28 +186,37 @@ module fb_net_stream_scheduler
     if (push) marks[write_at] <= '{ours, behind};
     if (moves) inside_q <= ReadLatency'({inside_q, fetch});
     if (rst) inside_q <= '0;
-    mark_q  <= marks[{chosen_q, AddrBits'(read_q[chosen_q]+AddrBits'(fetch))}];
-    known_q <= !rst && !change && waiting[chosen_q] && !(fetch && one[chosen_q]);
+    mark_q <= marks[{chosen_q, AddrBits'(read_q[chosen_q]+AddrBits'(fetch))}];
+    known_q <= !rst && waiting[chosen_q] &&
+        (fetch ? !change_behind && !one[chosen_q] : !change_here);
   end
 
   // ---------------------------------------------------------------------------------------- whose
   logic [Streams-1:0] others, may, seen_q, late_q;
   logic middle_q;  // its frame is not over
-  logic open, open_q;  // its object is not over
-  logic between, empty, tick;
+  logic open_q, behind_open;  // its object is not over, and behind the beat that may be fetched
+  logic empty, tick;
   logic [31:0] clock_q;
-  logic [StreamBits-1:0] next;
+  logic [StreamBits-1:0] next, next_q;
+  logic someone_q, someone_half_q, someone_late_q;  // of the others
 
-  assign open = !fetch || mark_q.behind inside {INSIDE, FOREIGN} ? open_q : mark_q.behind == GOES_ON;
-  // Whoever is chosen gets a frame through before it gives way.
-  assign between = fetch ? mark_q.behind != INSIDE : !middle_q && empty;
+  function automatic logic gives_way(input logic open);
+    return someone_late_q || (someone_half_q && (!open || empty)) ||
+        (someone_q && (!open || hurry) && empty) ||
+        (someone_q && hurry && mark_q.behind == FOREIGN);
+  endfunction
+
+  // Whoever is chosen gets a frame through before it gives way. Whether a beat is fetched is known
+  // last: what comes of it is worked out both ways.
+  always_comb begin : decide
+    behind_open   = mark_q.behind inside {INSIDE, FOREIGN} ? open_q : mark_q.behind == GOES_ON;
+    change_behind = mark_q.behind != INSIDE && gives_way(behind_open);
+    change_here   = !middle_q && empty && gives_way(open_q);
+    change        = fetch ? change_behind : change_here;
+  end
   assign others = waiting & ~(Streams'(1) << chosen_q);
-  assign empty = !waiting[chosen_q];
-  assign change = between && ((others & late_q) != '0 ||
-                              ((others & half) != '0 && (!open || empty)) ||
-                              (others != '0 && (!open || hurry) && empty) ||
-                              (others != '0 && hurry && mark_q.behind == FOREIGN));
-  assign tick = cfg_gather != '0 && clock_q >= cfg_gather;
+  assign empty  = !waiting[chosen_q];
+  assign tick   = cfg_gather != '0 && clock_q >= cfg_gather;
 
   always_comb begin : choose
     may = others;
@@ -208,10 +229,19 @@ module fb_net_stream_scheduler
     end
   end
 
+  // Who might be next is known a cycle late: behind a change comes a cycle in which nobody is fetched,
+  // and so none.
+  always_ff @(posedge clk) begin : look
+    next_q <= next;
+    someone_q <= others != '0 && !rst;
+    someone_half_q <= (others & half) != '0 && !rst;
+    someone_late_q <= (others & late_q) != '0 && !rst;
+  end
+
   always_ff @(posedge clk) begin : turn
-    if (change) chosen_q <= next;
+    if (change) chosen_q <= next_q;
     if (fetch) middle_q <= mark_q.behind == INSIDE;
-    open_q  <= open && !change;
+    open_q  <= fetch ? behind_open && !change_behind : open_q && !change_here;
     // Late is who was there at a tick and had no turn up to the next one.
     clock_q <= tick ? '0 : clock_q + 1'b1;
     if (tick) begin
@@ -231,19 +261,20 @@ module fb_net_stream_scheduler
     end
   end
 
+  logic came_q, went_q;  // a beat of a stream that is taken
   always_ff @(posedge clk) begin : pointers
     for (int i = 0; i < Streams; i++) begin
       if (push && ring == StreamBits'(i)) write_q[i] <= write_q[i] + 1'b1;
       if (fetch && chosen_q == StreamBits'(i)) read_q[i] <= read_q[i] + 1'b1;
-      level_q[i] <= level_q[i] + (AddrBits + 1)'(push && ring == StreamBits'(i)) -
-          (AddrBits + 1)'(fetch && chosen_q == StreamBits'(i));
+      if ((push && ring == StreamBits'(i)) != (fetch && chosen_q == StreamBits'(i)))
+        level_q[i] <= push && ring == StreamBits'(i) ? level_q[i] + 1'b1 : level_q[i] - 1'b1;
       if (push && ring == StreamBits'(i)) waiting[i] <= 1'b1;
       else if (fetch && chosen_q == StreamBits'(i) && one[i]) waiting[i] <= 1'b0;
       if (rst) {write_q[i], read_q[i], level_q[i], waiting[i]} <= '0;
     end
-    held <= held + (AddrBits + StreamBits + 1)'(push && ours) -
-        (AddrBits + StreamBits + 1)'(fetch && mark_q.ours);
-    if (rst) held <= '0;
+    {came_q, went_q} <= {push && ours, fetch && mark_q.ours};
+    held <= held + (AddrBits + StreamBits + 1)'(came_q) - (AddrBits + StreamBits + 1)'(went_q);
+    if (rst) {held, came_q, went_q} <= '0;
   end
 
   assign rests = waiting == '0 && inside_q == '0;

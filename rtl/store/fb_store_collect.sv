@@ -79,7 +79,8 @@ module fb_store_collect
   // ------------------------------------------------------------------------------------- taking
   logic inside_q;  // an extent has begun
   logic first_q;  // the next beat is the first one of a part
-  span_t beats_q, most;  // of it so far; at most
+  span_t beats_q, most;  // of it so far; at most, less two
+  logic last_q;  // the next beat is the last that it may have
   logic [63:0] done_q;
   logic may, takes, ends, room, extents_room, leaves;
   beat_t  beat;
@@ -88,7 +89,7 @@ module fb_store_collect
   // A cycle late.
   always_ff @(posedge clk) begin : limit
     most <= (cfg_batch > (32 - PAGE_SHIFT)'(Beats >> (PAGE_SHIFT - BeatShift)) ? span_t'(Beats) :
-             span_t'({cfg_batch, (PAGE_SHIFT - BeatShift)'(0)})) - span_t'(HEADER_BEATS);
+             span_t'({cfg_batch, (PAGE_SHIFT - BeatShift)'(0)})) - span_t'(HEADER_BEATS + 2);
   end
 
   assign may = (inside_q || cfg_enable) && (cfg_small ? extents_room : s_axis_head_tvalid);
@@ -98,7 +99,7 @@ module fb_store_collect
 
   always_comb begin : compose
     beat.bytes = bytes_of(s_axis_object_tkeep);
-    beat.cut = cfg_small && !s_axis_object_tlast && beats_q == most - 1'b1;
+    beat.cut = cfg_small && !s_axis_object_tlast && last_q;
     beat.last = ends;
     beat.broken = s_axis_object_tuser;
     for (int i = 0; i < USER_BEAT_BYTES; i++) begin
@@ -115,6 +116,7 @@ module fb_store_collect
       inside_q <= !s_axis_object_tlast;
       first_q  <= ends;
       beats_q  <= ends ? '0 : beats_q + 1'b1;
+      last_q   <= !ends && beats_q == most;
       if (ends) done_q <= beat.cut ? done_q + 64'(taken.length) : '0;
     end
     if (leaves != (takes && first_q)) waiting <= leaves ? waiting - 1'b1 : waiting + 1'b1;
@@ -122,6 +124,7 @@ module fb_store_collect
       inside_q <= 1'b0;
       first_q  <= 1'b1;
       beats_q  <= '0;
+      last_q   <= 1'b0;
       done_q   <= '0;
       waiting  <= '0;
     end

@@ -221,6 +221,8 @@ module fb_store_index
   count_t unanswered_q;  // blocks of the group
   logic   bad_q;  // an answer was an error
   logic   again_q;  // behind the region's end comes its beginning
+  logic ends_q, few_q;  // no page is left, or fewer than blocks fit into the memory ...
+  logic settled_q;  // ... which is known
   logic summed_q, ends, none, lose, last_try, give_up, moves, steps, last, last_block;
   count_t candidates, group, leaving;
   logic [31:0] sum_q;
@@ -228,7 +230,7 @@ module fb_store_index
   logic [USER_DATA_BITS-1:0] composed;
   logic [HeadWords-1:0] counts;  // words that are the number of rows
 
-  assign ends = left_q == '0;
+  assign ends = ends_q;
   assign none = ends && !again_q;
   assign hand_over = fill_q == FULL && full_q != count_t'(Blocks - 1);
   assign last = read_q == '1;
@@ -239,10 +241,10 @@ module fb_store_index
   // The next group.
   assign candidates = flushed_q != '0 ? flushed_q : full_q;
   assign group = alone_q != '0 ? count_t'(1) :
-      left_q < PageBits'(candidates) ? count_t'(left_q) : candidates;
+      few_q && count_t'(left_q) < candidates ? count_t'(left_q) : candidates;
 
   // Blocks that leave the memory.
-  assign lose = send_q == REST && full_q != '0 && (none || losing_q != '0);
+  assign lose = settled_q && full_q != '0 && (none || losing_q != '0);
   assign last_try = tries_q == 3'(Tries - 1);
   assign give_up = bad_q && alone_q != '0 && last_try;
   assign leaving = lose ? count_t'(1) :
@@ -286,6 +288,8 @@ module fb_store_index
 
   always_ff @(posedge clk) begin : send
     again_q <= cfg_ring && cfg_bytes != '0;
+    ends_q  <= left_q == '0;
+    few_q   <= left_q < PageBits'(Blocks);
     if (moves) flush_q <= 1'b0;
     if (sum_valid) {summed_q, sum_q} <= {1'b1, sum};
     if (s_axis_wrsp_tvalid) begin
@@ -304,7 +308,9 @@ module fb_store_index
         summed_q <= 1'b0;
         bad_q <= 1'b0;
         group_q <= group;
-        if (full_q != '0 && !lose) begin
+        settled_q <= 1'b1;
+        if (settled_q && full_q != '0 && !lose) begin
+          settled_q <= 1'b0;
           if (ends) begin
             {at_q, left_q} <= {cfg_base, cfg_bytes};
           end else begin
@@ -376,6 +382,7 @@ module fb_store_index
     full_q   <= full_q - leaving + count_t'(hand_over);
     if (restart || rst) begin
       {at_q, left_q} <= {cfg_base, cfg_bytes};
+      settled_q <= 1'b0;
       blocks <= '0;
       failed <= '0;
       lost <= '0;

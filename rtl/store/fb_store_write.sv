@@ -142,6 +142,7 @@ module fb_store_write
   logic [63:0] done_q;  // bytes of the extent in earlier parts
   logic over_q;  // the extent has met the end of its stride
   logic tail_q;  // the block that is filled up has payload
+  logic [BlockShift-1:0] filler_q;  // beat of the filler
 
   // ---------------------------------------------------------------------------------------- places
   logic begins, full, none, strided, fills, wraps;
@@ -229,12 +230,17 @@ module fb_store_write
     m_axis_wr_tdata = s_beat_tdata.data;
     if (header) m_axis_wr_tdata = s_axis_header_tdata;
     if (fill) begin
-      m_axis_wr_tdata = tail_q ? '0 : fb_store_rom_pkg::FILLER[{at_q[BlockShift-1:0], 3'b0}+:8];
+      m_axis_wr_tdata = tail_q ? '0 : fb_store_rom_pkg::FILLER[{filler_q, 3'b0}+:8];
     end
     if (address) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = {at_q, BeatShift'(0)};
     end
+  end
+
+  // A filler is a block, and goes on in each cycle in which it can.
+  always_ff @(posedge clk) begin : count_filler
+    filler_q <= fill && !tail_q ? filler_q + BlockShift'(m_axis_wr_tready) : '0;
   end
 
   always_ff @(posedge clk) begin : follow
@@ -365,15 +371,23 @@ module fb_store_write
       .level
   );
 
+  // That of a small one came with it.
+  logic small_q;
+  logic [31:0] small_sum_q;
+  always_ff @(posedge clk) begin : keep_sum
+    small_q <= push && !skips_q && !rst;
+    small_sum_q <= crc32c_q;
+  end
+
   fb_common_fifo_bram #(
       .Width(32),
       .Depth(Depth)
   ) u_sums (
       .clk,
       .rst,
-      .s_valid(cfg_small ? push && !skips_q : sum_valid),
+      .s_valid(cfg_small ? small_q : sum_valid),
       .s_ready(),
-      .s_data (cfg_small ? crc32c_q : sum),
+      .s_data (cfg_small ? small_sum_q : sum),
       .m_valid(summed),
       .m_ready(leaves && !out.part.skipped),
       .m_data (sum_out),

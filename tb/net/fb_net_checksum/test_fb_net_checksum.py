@@ -33,7 +33,8 @@ async def any_frame(dut) -> None:
         while True:
             await FallingEdge(dut.clk)
             if dut.m_valid.value == 1:
-                found[harness.cycle()] = int(dut.m_sum.value)
+                found[harness.cycle()] = value = int(dut.m_sum.value)
+                assert (dut.m_right.value == 1) == (value == 0xFFFF)
 
     cocotb.start_soon(watch())
     for number in range(300):
@@ -72,6 +73,7 @@ async def any_frame(dut) -> None:
         return {cycle: value % 0xFFFF for cycle, value in sums.items()}
 
     assert plain(found) == plain(due) and len(due) > 250
+    assert 0xFFFF in found.values()
 
 
 def test_sum() -> None:

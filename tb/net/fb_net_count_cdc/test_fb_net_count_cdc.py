@@ -36,7 +36,7 @@ async def every_pulse(dut, pair: tuple[int, int]) -> None:
             await harness.step(dut.s_clk)
         dut.s_pulse.value = 0
         await harness.step(dut.s_clk, 3)
-        await harness.step(dut.m_clk, 4)
+        await harness.step(dut.m_clk, 5)
         assert int(dut.m_count.value) == count
 
 

@@ -8,7 +8,7 @@ import random
 import cocotb
 import pytest
 from cocotb.clock import Clock
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 import harness
 from runner import simulate
@@ -76,8 +76,8 @@ class Bench:
         dut.s_end.value = 0
 
     async def level(self) -> int:
-        """Return the level between two frames, of which it knows a cycle later."""
-        await RisingEdge(self.dut.s_clk)
+        """Return the level between two frames, of which it knows two cycles later."""
+        await ClockCycles(self.dut.s_clk, 2)
         await FallingEdge(self.dut.s_clk)
         found = int(self.dut.level.value)
         await RisingEdge(self.dut.s_clk)
