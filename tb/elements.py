@@ -147,14 +147,19 @@ class Bench:
         users = found.tuser if isinstance(found.tuser, list) else [found.tuser] * len(kept)
         assert users[-1] == user and not any(users[:-BEAT]), "TUSER differs"
 
-    async def result(self) -> Result:
-        """Take the next result."""
+    async def result_word(self) -> tuple[int, int, int]:
+        """Take the next result: TDATA, TID, TUSER."""
         assert self.results is not None, "the element has no m_axis_result"
         found = await with_timeout(self.results.recv(), 1, "ms")
         word, tag, user = (
             value[0] if isinstance(value, list) else int(value)
             for value in (found.tdata, found.tid, found.tuser)
         )
+        return word, tag, user
+
+    async def result(self) -> Result:
+        """Take the next result."""
+        word, tag, user = await self.result_word()
         score = struct.unpack("<f", (word & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
         return Result(tag, not user, word >> 32, score)
 

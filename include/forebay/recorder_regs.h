@@ -18,7 +18,7 @@ extern "C" {
 #define RECORDER__VERSION__MINOR_bm 0xff00
 #define RECORDER__VERSION__MINOR_bp 8
 #define RECORDER__VERSION__MINOR_bw 8
-#define RECORDER__VERSION__MINOR_reset 0x0
+#define RECORDER__VERSION__MINOR_reset 0x1
 #define RECORDER__VERSION__MAJOR_bm 0xffff0000
 #define RECORDER__VERSION__MAJOR_bp 16
 #define RECORDER__VERSION__MAJOR_bw 16
@@ -266,6 +266,9 @@ extern "C" {
 #define RECORDER__UNJUDGED__OBJECTS_bm 0xffffffff
 #define RECORDER__UNJUDGED__OBJECTS_bp 0
 #define RECORDER__UNJUDGED__OBJECTS_bw 32
+#define RECORDER__UNJUDGED__UNSEEN_bm 0xffffffff00000000
+#define RECORDER__UNJUDGED__UNSEEN_bp 32
+#define RECORDER__UNJUDGED__UNSEEN_bw 32
 
 // mem - recorder::elements
 typedef struct __attribute__ ((__packed__)) {
@@ -332,6 +335,11 @@ typedef struct __attribute__ ((__packed__)) {
 #define RECORDER__REPLAYED_BLOCKS__BLOCKS_bp 0
 #define RECORDER__REPLAYED_BLOCKS__BLOCKS_bw 32
 
+// mem - recorder::element_status
+typedef struct __attribute__ ((__packed__)) {
+    uint64_t mem[8];
+} recorder__element_status_t;
+
 // addrmap - recorder
 typedef struct __attribute__ ((__packed__)) {
     uint64_t version;
@@ -373,10 +381,12 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t replay;
     uint64_t replayed;
     uint64_t replayed_blocks;
+    uint8_t RESERVED_170_17f[0x10];
+    recorder__element_status_t element_status;
 } recorder_t;
 
 
-static_assert(sizeof(recorder_t) == 0x170, "Packing error");
+static_assert(sizeof(recorder_t) == 0x1c0, "Packing error");
 
 #ifdef __cplusplus
 }

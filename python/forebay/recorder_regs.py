@@ -40,9 +40,11 @@ REPLAY_FROM = 0x150
 REPLAY = 0x158
 REPLAYED = 0x160
 REPLAYED_BLOCKS = 0x168
+ELEMENT_STATUS = 0x180
 
 MEMORIES = {
     "elements": (0x100, 8),
+    "element_status": (0x180, 8),
 }
 
 FIELDS = {
@@ -161,6 +163,7 @@ FIELDS = {
     },
     "unjudged": {
         "objects": (31, 0),
+        "unseen": (63, 32),
     },
     "replay_first": {
         "object": (63, 0),
@@ -190,7 +193,7 @@ FIELDS = {
 }
 
 RESETS = {
-    "version": 0x3152424600020000,
+    "version": 0x3152424600020100,
     "control": 0x0,
     "stride": 0x0,
     "data_address": 0x0,

@@ -4,6 +4,7 @@ rtl/pe/fb_pe_pkg.sv
 rtl/pe/fb_pe_check.sv
 rtl/pe/fb_pe_check_result.sv
 rtl/pe/fb_pe_entry.sv
+rtl/pe/fb_pe_tap.sv
 rtl/pe/fb_pe_pass.sv
 rtl/pe/fb_pe_add.sv
 rtl/pe/fb_pe_mean.sv

@@ -9,7 +9,7 @@
 // Latency:     0 cycles; of other chains the sum of its stages.
 // Throughput:  64 bytes a cycle; of other chains the least of its stages.
 // Limits:      8 stages, each with 64 bits of settings.
-// Does not implement: packets that pass beside the chain.
+// Does not implement: settings that change with the object.
 
 `default_nettype none
 
@@ -17,9 +17,10 @@ module fb_pe_chain
   import fb_spec_pkg::*;
   import fb_pe_pkg::*;
 (
-    input wire            clk,
-    input wire            rst,
-    input wire [8*64-1:0] cfg,  // of stage i from bit 64 * i on
+    input  wire             clk,
+    input  wire             rst,
+    input  wire  [8*64-1:0] cfg,    // of stage i from bit 64 * i on
+    output logic [8*64-1:0] status, // so does the status of stage i
 
     // What is known of a packet, a cycle or more before its first beat.
     input wire                                extent_valid,
@@ -48,7 +49,9 @@ module fb_pe_chain
     input  wire                        m_axis_result_tready,
     output logic [               47:0] m_axis_result_tdata,
     output logic                       m_axis_result_tuser,
-    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid
+    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid,
+
+    output logic unseen  // for one cycle: an object ends of which a branch did not see all
 );
 
   assign s_axis_object_tready = m_axis_object_tready;
@@ -62,6 +65,8 @@ module fb_pe_chain
   assign m_axis_result_tdata  = '0;
   assign m_axis_result_tuser  = 1'b0;
   assign m_axis_result_tid    = '0;
+  assign unseen               = 1'b0;
+  assign status               = '0;
 
 endmodule
 

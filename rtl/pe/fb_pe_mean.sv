@@ -22,9 +22,10 @@ module fb_pe_mean
   import fb_spec_pkg::*;
   import fb_pe_pkg::*;
 (
-    input wire        clk,
-    input wire        rst,
-    input wire [63:0] cfg,  // see fb_pe_mean.toml
+    input  wire         clk,
+    input  wire         rst,
+    input  wire  [63:0] cfg,    // see fb_pe_mean.toml
+    output logic [63:0] status, // see there, too
 
     input wire s_axis_object_tvalid,
     output logic s_axis_object_tready,
@@ -181,6 +182,7 @@ module fb_pe_mean
   logic [7:0] exponent_q;  // of the next bit, until the first one that is set
   logic [7:0] integer_q;
   logic [3:0] integer_left_q;  // of its bits
+  logic [31:0] lost_q;  // objects that lost their sums
   logic fits, done;
 
   assign fits = rest_q >= {1'b0, divisor_q};
@@ -213,8 +215,10 @@ module fb_pe_mean
       m_axis_result_tuser <= !good;
     end
     if (m_axis_result_tvalid && m_axis_result_tready) {busy_q, divides_q} <= '0;
-    if (rst) {busy_q, divides_q} <= '0;
+    lost_q <= lost_q + 32'(ends && !good);
+    if (rst) {busy_q, divides_q, lost_q} <= '0;
   end
+  assign status = 64'(lost_q);
 
   assign m_axis_result_tvalid = divides_q && done;
   assign m_axis_result_tdata = {

@@ -189,6 +189,7 @@ module fb_store_csr (
         logic replay;
         logic replayed;
         logic replayed_blocks;
+        logic element_status;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -246,6 +247,8 @@ module fb_store_csr (
         decoded_reg_strb.replay = cpuif_req_masked & (cpuif_addr == 12'h158);
         decoded_reg_strb.replayed = cpuif_req_masked & (cpuif_addr == 12'h160) & !cpuif_req_is_wr;
         decoded_reg_strb.replayed_blocks = cpuif_req_masked & (cpuif_addr == 12'h168) & !cpuif_req_is_wr;
+        decoded_reg_strb.element_status = cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
+        is_external |= cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -1657,6 +1660,12 @@ module fb_store_csr (
         end
     end
     assign hwif_out.replay.blocks.value = field_storage.replay.blocks.value;
+    // External region: recorder.element_status
+    assign hwif_out.element_status.req = decoded_reg_strb.element_status;
+    assign hwif_out.element_status.addr = decoded_addr[5:0];
+    assign hwif_out.element_status.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.element_status.wr_data = decoded_wr_data;
+    assign hwif_out.element_status.wr_biten = decoded_wr_biten;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -1665,6 +1674,7 @@ module fb_store_csr (
         automatic logic wr_ack;
         wr_ack = '0;
         wr_ack |= hwif_in.elements.wr_ack;
+        wr_ack |= hwif_in.element_status.wr_ack;
         external_wr_ack = wr_ack;
     end
     assign cpuif_wr_ack = external_wr_ack | (decoded_req & decoded_req_is_wr & ~decoded_req_is_external);
@@ -1679,6 +1689,7 @@ module fb_store_csr (
         automatic logic rd_ack;
         rd_ack = '0;
         rd_ack |= hwif_in.elements.rd_ack;
+        rd_ack |= hwif_in.element_status.rd_ack;
         readback_external_rd_ack_c = rd_ack;
     end
 
@@ -1711,7 +1722,7 @@ module fb_store_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h0;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h1;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h2;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h31524246;
         end
@@ -1824,6 +1835,7 @@ module fb_store_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'hf0)) begin
             readback_data_var[ad_hi(12'hf0)][31:0] = hwif_in.unjudged.objects.next;
+            readback_data_var[ad_hi(12'hf0)][63:32] = hwif_in.unjudged.unseen.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h140)) begin
             readback_data_var[ad_hi(12'h140)][63:0] = field_storage.replay_first.object.value;
@@ -1881,6 +1893,10 @@ module fb_store_csr (
         is_external_block_var = '0;
         if((rd_mux_addr >= 12'h100) && (rd_mux_addr <= 12'h100 + 12'h3f)) begin
             readback_data_var = hwif_in.elements.rd_data;
+            is_external_block_var = 1'b1;
+        end
+        if((rd_mux_addr >= 12'h180) && (rd_mux_addr <= 12'h180 + 12'h3f)) begin
+            readback_data_var = hwif_in.element_status.rd_data;
             is_external_block_var = 1'b1;
         end
         readback_ext_block_data_rt_c = readback_data_var;

@@ -13,7 +13,7 @@ package fb_store_csr_pkg;
 
     localparam FB_STORE_CSR_DATA_WIDTH = 64;
     localparam FB_STORE_CSR_MIN_ADDR_WIDTH = 12;
-    localparam FB_STORE_CSR_SIZE = 'h170;
+    localparam FB_STORE_CSR_SIZE = 'h1c0;
 
     typedef struct packed {
         logic next;
@@ -191,7 +191,12 @@ package fb_store_csr_pkg;
     } recorder__unjudged__objects__in_t;
 
     typedef struct packed {
+        logic [31:0] next;
+    } recorder__unjudged__unseen__in_t;
+
+    typedef struct packed {
         recorder__unjudged__objects__in_t objects;
+        recorder__unjudged__unseen__in_t unseen;
     } recorder__unjudged__in_t;
 
     typedef struct packed {
@@ -235,6 +240,12 @@ package fb_store_csr_pkg;
     } recorder__replayed_blocks__in_t;
 
     typedef struct packed {
+        logic rd_ack;
+        logic [63:0] rd_data;
+        logic wr_ack;
+    } recorder__element_status__in_t;
+
+    typedef struct packed {
         recorder__sync__in_t sync;
         recorder__status__in_t status;
         recorder__data_position__in_t data_position;
@@ -256,6 +267,7 @@ package fb_store_csr_pkg;
         recorder__replay__in_t replay;
         recorder__replayed__in_t replayed;
         recorder__replayed_blocks__in_t replayed_blocks;
+        recorder__element_status__in_t element_status;
     } recorder__in_t;
 
     typedef struct packed {
@@ -520,6 +532,14 @@ package fb_store_csr_pkg;
     } recorder__replay__out_t;
 
     typedef struct packed {
+        logic req;
+        logic [5:0] addr;
+        logic req_is_wr;
+        logic [63:0] wr_data;
+        logic [63:0] wr_biten;
+    } recorder__element_status__out_t;
+
+    typedef struct packed {
         recorder__control__out_t control;
         recorder__stride__out_t stride;
         recorder__data_address__out_t data_address;
@@ -542,6 +562,7 @@ package fb_store_csr_pkg;
         recorder__replay_last__out_t replay_last;
         recorder__replay_from__out_t replay_from;
         recorder__replay__out_t replay;
+        recorder__element_status__out_t element_status;
     } recorder__out_t;
 endpackage
 

@@ -24,6 +24,7 @@ module fb_store_recorder
     input wire rst,
 
     output logic [Elements-1:0][63:0] element,  // settings of processing elements
+    input wire [Elements-1:0][63:0] element_status,
     output logic [63:0] now,  // ns since 1970
 
     // What is known of an extent when it begins; its tag, taken when the end of its packet goes into
@@ -45,11 +46,12 @@ module fb_store_recorder
     input  wire                        s_axis_object_tuser,   // with TLAST: not a whole object
 
     // What became of objects, in any order, by the tags of the extents that end them.
-    input  wire                        s_axis_result_tvalid,
-    output logic                       s_axis_result_tready,
-    input  wire  [               47:0] s_axis_result_tdata,   // score; above it the class
-    input  wire                        s_axis_result_tuser,   // not judged
-    input  wire  [PACKET_TAG_BITS-1:0] s_axis_result_tid,
+    input wire s_axis_result_tvalid,
+    output logic s_axis_result_tready,
+    input wire [47:0] s_axis_result_tdata,  // score; above it the class
+    input wire s_axis_result_tuser,  // not judged
+    input wire [PACKET_TAG_BITS-1:0] s_axis_result_tid,
+    input wire unseen,  // for one cycle: a branch did not see all of one
 
     // Objects read back, and number and length of each.
     output logic                       m_axis_head_tvalid,
@@ -134,15 +136,17 @@ module fb_store_recorder
       .hwif_out(out)
   );
 
-  logic element_written_q, element_read_q;
-  logic [63:0] element_word_q;
-  logic [ 2:0] place;
+  logic element_written_q, element_read_q, status_read_q;
+  logic [63:0] element_word_q, status_word_q;
+  logic [2:0] place;
   assign place = out.elements.addr[5:3];
 
   always_ff @(posedge clk) begin : elements
     element_written_q <= !rst && out.elements.req && out.elements.req_is_wr;
     element_read_q <= !rst && out.elements.req && !out.elements.req_is_wr;
     element_word_q <= element[place];
+    status_read_q <= !rst && out.element_status.req && !out.element_status.req_is_wr;
+    status_word_q <= element_status[out.element_status.addr[5:3]];
     for (int i = 0; i < 64; i++) begin
       if (out.elements.req && out.elements.req_is_wr && out.elements.wr_biten[i]) begin
         element[place][i] <= out.elements.wr_data[i];
@@ -331,8 +335,6 @@ module fb_store_recorder
       .waiting(collected)
   );
 
-  logic write_valid, write_ready, write_last;
-  logic [USER_DATA_BITS-1:0] write;
   fb_store_write u_write (
       .clk,
       .rst,
@@ -361,10 +363,10 @@ module fb_store_recorder
       .crc_beat(crc_of_written),
       .sum_valid(!batched && sum_valid[0]),
       .sum,
-      .m_axis_wr_tvalid(write_valid),
-      .m_axis_wr_tready(write_ready),
-      .m_axis_wr_tdata(write),
-      .m_axis_wr_tlast(write_last),
+      .m_axis_wr_tvalid(wr_valid[0]),
+      .m_axis_wr_tready(wr_ready[0]),
+      .m_axis_wr_tdata(wr_data[0]),
+      .m_axis_wr_tlast(wr_last[0]),
       .s_axis_wrsp_tvalid(answer_valid[0]),
       .s_axis_wrsp_tready(answer_ready[0]),
       .s_axis_wrsp_tdata,
@@ -374,20 +376,6 @@ module fb_store_recorder
       .open(writing),
       .waiting,
       .position
-  );
-
-  // What it decides within a cycle ends here.
-  fb_common_skid #(
-      .Width(1 + USER_DATA_BITS)
-  ) u_skid (
-      .clk,
-      .rst,
-      .s_valid(write_valid),
-      .s_ready(write_ready),
-      .s_data ({write_last, write}),
-      .m_valid(wr_valid[0]),
-      .m_ready(wr_ready[0]),
-      .m_data ({wr_last[0], wr_data[0]})
   );
 
   fb_store_pages u_pages (
@@ -451,6 +439,8 @@ module fb_store_recorder
       .lost
   );
 
+  logic write_valid, write_ready, write_last;
+  logic [USER_DATA_BITS-1:0] write;
   fb_store_turns #(
       .Sources(Sources)
   ) u_writes (
@@ -462,13 +452,27 @@ module fb_store_recorder
       .s_axis_request_tlast  (wr_last),
       .m_axis_response_tvalid(answer_valid),
       .m_axis_response_tready(answer_ready),
-      .m_axis_request_tvalid (m_axis_wr_tvalid),
-      .m_axis_request_tready (m_axis_wr_tready),
-      .m_axis_request_tdata  (m_axis_wr_tdata),
-      .m_axis_request_tlast  (m_axis_wr_tlast),
+      .m_axis_request_tvalid (write_valid),
+      .m_axis_request_tready (write_ready),
+      .m_axis_request_tdata  (write),
+      .m_axis_request_tlast  (write_last),
       .s_axis_response_tvalid(s_axis_wrsp_tvalid),
       .s_axis_response_tready(s_axis_wrsp_tready),
       .s_axis_response_tlast (1'b1)
+  );
+
+  // What any of them decides within a cycle ends here.
+  fb_common_skid #(
+      .Width(1 + USER_DATA_BITS)
+  ) u_skid (
+      .clk,
+      .rst,
+      .s_valid(write_valid),
+      .s_ready(write_ready),
+      .s_data ({write_last, write}),
+      .m_valid(m_axis_wr_tvalid),
+      .m_ready(m_axis_wr_tready),
+      .m_data ({m_axis_wr_tlast, m_axis_wr_tdata})
   );
   assign m_axis_wr_tkeep = '1;
 
@@ -592,7 +596,7 @@ module fb_store_recorder
 
   fate_e fate;
   logic [2:0][63:0] extents_q, bytes_q;
-  logic [31:0] fetched_q, fetch_failed_q, late_q, unjudged_q, stray_q;
+  logic [31:0] fetched_q, fetch_failed_q, late_q, unjudged_q, unseen_q, stray_q;
 
   always_comb begin : judge
     fate = STORED;
@@ -603,6 +607,7 @@ module fb_store_recorder
   always_ff @(posedge clk) begin : count
     late_q <= late_q + 32'(late);
     unjudged_q <= unjudged_q + 32'(unjudged);
+    unseen_q <= unseen_q + 32'(unseen);
     stray_q <= stray_q + 32'(stray);
     fetched_q <= fetched_q + 32'(fetch_done);
     fetch_failed_q <= fetch_failed_q + 32'(fetch_failed);
@@ -612,7 +617,7 @@ module fb_store_recorder
     end
     if (restart || rst) begin
       {extents_q, bytes_q} <= '0;
-      {late_q, unjudged_q, stray_q} <= '0;
+      {late_q, unjudged_q, unseen_q, stray_q} <= '0;
     end
     if (rst) begin
       {fetched_q, fetch_failed_q} <= '0;
@@ -624,6 +629,9 @@ module fb_store_recorder
     in.elements.wr_ack = element_written_q;
     in.elements.rd_ack = element_read_q;
     in.elements.rd_data = element_word_q;
+    in.element_status.wr_ack = 1'b0;  // the register block refuses it
+    in.element_status.rd_ack = status_read_q;
+    in.element_status.rd_data = status_word_q;
     in.sync.busy.next = syncing;
     in.status.open.next = collecting || writing;
     in.status.fetching.next = fetching || replaying;
@@ -649,6 +657,7 @@ module fb_store_recorder
     in.results.late.next = late_q;
     in.results.stray.next = stray_q;
     in.unjudged.objects.next = unjudged_q;
+    in.unjudged.unseen.next = unseen_q;
     in.fetch.refused.hwset = go && !(order_ready && out.fetch_bytes.bytes.value != '0);
     in.replay.busy.next = replaying;
     in.replay.refused.hwset = out.replay.go.value && replaying;

@@ -292,12 +292,12 @@ module fb_top_net_dram #(
   );
   fb_axis_if object (.*);
   logic word_valid, word_ready, head_valid, head_ready, tag_valid, tag_ready;
-  logic number_valid, number_ready, extent_valid, ends_object;
+  logic number_valid, number_ready, extent_valid, ends_object, unseen;
   logic [fb_spec_pkg::PACKET_HEAD_BITS-1:0] word, head;
   logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid;
   fb_pe_pkg::extent_t known;
   logic [127:0] number;
-  logic [511:0] element;
+  logic [511:0] element, element_status;
   logic [63:0] now;
 
   fb_net_port #(
@@ -354,6 +354,7 @@ module fb_top_net_dram #(
 
   fb_pe_chain u_chain (
       .cfg(element),
+      .status(element_status),
       .extent(known),
       .s_axis_object_tvalid(entered.tvalid),
       .s_axis_object_tready(entered.tready),

@@ -188,6 +188,74 @@ def test_long_objects_of_several_senders_are_judged(forebay: Run, tmp_path: Path
     assert results["unjudged"] == results["late"] == results["stray"] == 0
 
 
+LOOKUP = [int(word, 16) for word in (ROOT / "tests/elements/lookup.hex").read_text().split()]
+
+
+def judged_rows(image: Path) -> int:
+    """Count objects with a result: each the mean of what the branch made of its bytes."""
+    judged = 0
+    with Recording(image) as recording:
+        for row in rows_of(recording.table()):
+            if row["result"]:
+                data = bytes(LOOKUP[byte] for byte in recording.read(row))
+                mean = Fraction(sum(data), len(data))
+                assert row["class"] == (mean >= 128)
+                assert 0 <= mean - Fraction(row["score"]) < Fraction(256, 2**24)
+                judged += 1
+    return judged
+
+
+@pytest.mark.parametrize("rest", [0, 30])
+def test_a_branch_judges_a_copy(forebay: Run, tmp_path: Path, rest: int) -> None:
+    """Objects are stored as they came; of a copy an element looks up each byte, another judges it.
+
+    With `rest` the branch takes a beat in 31 cycles: what it does not see has no result.
+    """
+    path, capture = pipeline(tmp_path, 3), tmp_path / "out.pcapng"
+    text, folder = path.read_text(), ROOT / "tests/elements"
+    for name, keys in [
+        ("slow", f'path = "{folder}"\ntap = "skip"\nrest = {rest}'),
+        ("lookup", f'path = "{folder}"\ntap = "follow"'),
+        ("mean", 'tap = "follow"\nthreshold = 128'),
+    ]:
+        text += f'[[pe]]\nname = "{name}"\n{keys}\n'
+    path.write_text(text)
+    words = ["--generate", "3MiB", "--object", "8000", "--pcap-out", capture, "-o", "json"]
+    report = forebay("record", path, *words).report
+    image = tmp_path / "drive.img"
+    sent = on_the_wire(capture)
+    stored = {place: b"".join(d for _, d in parts) for place, parts in extents_of(image).items()}
+    assert stored == sent
+    results = report["results"]
+    judged = judged_rows(image)
+    assert judged == sum(results["classes"].values()) == len(sent) - results["unseen"]
+    assert results["unjudged"] == results["unseen"] and results["late"] == results["stray"] == 0
+    assert judged > 0 and (results["unseen"] > 0) == (rest > 0)
+    assert report["elements"] == [{"pe": 2, "name": "mean", "status": {"lost": 0}}]
+
+
+@pytest.mark.parametrize(
+    ("elements", "said"),
+    [
+        ([("mean", "follow")], 'pe[0].tap is "follow", but the element before it is in no branch'),
+        ([("pass", None), ("mean", "follow")], "the element before it is in no branch"),
+        ([("add", "wait"), ("mean", None)], "no element in it makes results"),
+        ([("mean", "sometimes")], 'pe[0].tap is "sometimes"'),
+        ([("mean", 1)], "pe[0].tap is 1"),
+    ],
+)
+def test_branches_that_cannot_be(
+    forebay: Run, tmp_path: Path, elements: list[tuple[str, object]], said: str
+) -> None:
+    """The file is refused, with line, value, limit and remedy."""
+    path, text = tmp_path / "tap.toml", ""
+    for name, tap in elements:
+        text += f'[[pe]]\nname = "{name}"\n' + (f"tap = {json.dumps(tap)}\n" if tap else "")
+    path.write_text(text)
+    refused = forebay("pipeline", "check", path, code=BAD_INPUT)
+    assert said in refused.complaint and f"{path.name}:" in refused.complaint
+
+
 def test_more_senders_than_are_taken(forebay: Run, tmp_path: Path) -> None:
     """The frames of the others are counted, and nothing of them is stored."""
     words = ["--generate", "1MiB", "--streams", 3, "--object", "100KiB", "-o", "json"]

@@ -119,8 +119,12 @@ pub struct RecorderCounters {
     pub results_late: u64,
     /// Results that say that the element did not judge.
     pub results_unjudged: u64,
+    /// Objects of which a branch did not see all, since it had no room.
+    pub results_unseen: u64,
     /// Results for a tag that awaits none.
     pub results_stray: u64,
+    /// What the processing elements say of themselves, the first of the chain first.
+    pub elements: [u64; ELEMENTS],
     /// Bytes of the region for data that are taken, up to its end where it is a ring.
     pub position: u64,
     /// Objects read back, since reset.
@@ -353,6 +357,14 @@ impl RecorderPort {
         let blocks = read(regs::blocks::OFFSET)?;
         let fetched = read(regs::fetched::OFFSET)?;
         let results = read(regs::results::OFFSET)?;
+        let unjudged = read(regs::unjudged::OFFSET)?;
+        let mut elements = [0; ELEMENTS];
+        for (at, status) in (regs::element_status::OFFSET..)
+            .step_by(8)
+            .zip(&mut elements)
+        {
+            *status = read(at)?;
+        }
         Ok(RecorderCounters {
             stored: Extents {
                 extents: read(regs::stored_extents::OFFSET)?,
@@ -370,8 +382,10 @@ impl RecorderPort {
             blocks_failed: regs::blocks::FAILED.get(blocks),
             rows_lost: read(regs::rows_lost::OFFSET)?,
             results_late: regs::results::LATE.get(results),
-            results_unjudged: read(regs::unjudged::OFFSET)?,
+            results_unjudged: regs::unjudged::OBJECTS.get(unjudged),
+            results_unseen: regs::unjudged::UNSEEN.get(unjudged),
             results_stray: regs::results::STRAY.get(results),
+            elements,
             position: read(regs::data_position::OFFSET)?,
             fetched: regs::fetched::OBJECTS.get(fetched),
             fetches_failed: regs::fetched::FAILED.get(fetched),

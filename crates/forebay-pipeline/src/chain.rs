@@ -3,22 +3,26 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
-use super::{Element, Pipeline, STAGES, Stage};
+use super::element::Way;
+use super::{Pipeline, STAGES, Stage};
 
 /// The chain of no elements, in whose place another one is built.
 const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.
-const NEEDED: [&str; 6] = [
+const NEEDED: [&str; 9] = [
     "rtl/common/fb_spec_pkg.sv",
+    "rtl/common/fb_common_fifo.sv",
+    "rtl/common/fb_common_fifo_bram.sv",
     "rtl/common/fb_common_lutram.sv",
     "rtl/axis/fb_axis_check.sv",
     "rtl/pe/fb_pe_pkg.sv",
     "rtl/pe/fb_pe_check.sv",
     "rtl/pe/fb_pe_check_result.sv",
+    "rtl/pe/fb_pe_tap.sv",
 ];
 /// Signals of a stream, and their widths.
 const SIGNALS: [(&str, &str); 7] = [
@@ -30,8 +34,14 @@ const SIGNALS: [(&str, &str); 7] = [
     ("tuser", "[1:0] "),
     ("tid", "[PACKET_TAG_BITS-1:0] "),
 ];
-/// Signals of the stream of results.
-const RESULT: [&str; 5] = ["tvalid", "tready", "tdata", "tuser", "tid"];
+/// Signals of the stream of results, and their widths.
+const RESULT: [(&str, &str); 5] = [
+    ("tvalid", ""),
+    ("tready", ""),
+    ("tdata", "[47:0] "),
+    ("tuser", ""),
+    ("tid", "[PACKET_TAG_BITS-1:0] "),
+];
 
 /// What is to be built in the place of the chain of no elements, and how it is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,13 +99,73 @@ impl ChainSource {
     }
 }
 
-/// A signal of the stream behind the first `behind` of `all` elements.
-fn signal(behind: usize, all: usize, name: &str) -> String {
-    match behind {
-        0 => format!("s_axis_object_{name}"),
-        last if last == all => format!("m_axis_object_{name}"),
-        link => format!("link_{link}_{name}"),
+/// A branch off the chain: a copy for some elements, whose results count. A pipeline has one at most,
+/// since a branch makes results and an object has one.
+struct Tap {
+    /// The place of its first element.
+    at: usize,
+    /// What it has no room for is not copied.
+    skips: bool,
+    /// Streams of the original, by the beginning of their signals' names.
+    before: String,
+    after: String,
+}
+
+/// An element and the streams at both of its sides.
+struct Placed<'a> {
+    index: usize,
+    stage: &'a Stage,
+    before: String,
+    after: String,
+    /// The tap whose branch it is in, by the place of its first element.
+    tap: Option<usize>,
+}
+
+/// Where each element stands, and the taps.
+fn laid_out(stages: &[Stage]) -> (Vec<Placed<'_>>, Vec<Tap>) {
+    let (mut placed, mut taps): (Vec<_>, Vec<Tap>) = (Vec::new(), Vec::new());
+    let mut original = "s_axis_object".to_owned();
+    for (index, stage) in stages.iter().enumerate() {
+        let behind = stages[index + 1..].iter();
+        let next = (index + 1..)
+            .zip(behind)
+            .find(|(_, stage)| stage.way != Way::Follow)
+            .map_or("m_axis_object".to_owned(), |(next, _)| {
+                format!("link_{next}")
+            });
+        let branch = || (format!("copy_{index}"), format!("copy_{}", index + 1));
+        let (before, after) = match stage.way {
+            Way::Through => (std::mem::replace(&mut original, next.clone()), next),
+            Way::Tap { skips } => {
+                let before = std::mem::replace(&mut original, next.clone());
+                taps.push(Tap {
+                    at: index,
+                    skips,
+                    before,
+                    after: next,
+                });
+                branch()
+            }
+            Way::Follow => branch(),
+        };
+        let tap = taps.last().filter(|_| stage.way != Way::Through);
+        placed.push(Placed {
+            index,
+            stage,
+            before,
+            after,
+            tap: tap.map(|tap| tap.at),
+        });
     }
+    (placed, taps)
+}
+
+/// Declares the signals of a stream.
+fn stream(signals: &[(&str, &str)], name: &str) -> String {
+    let lines = signals.iter();
+    lines
+        .map(|(signal, width)| format!("  logic {width}{name}_{signal};\n"))
+        .collect()
 }
 
 /// The module; of no elements the one that is there anyway.
@@ -103,34 +173,101 @@ fn text(stages: &[Stage]) -> String {
     if stages.is_empty() {
         return NONE.to_owned();
     }
+    let (placed, taps) = laid_out(stages);
     let names: Vec<_> = stages.iter().map(|stage| &*stage.element.name).collect();
-    let mut text = head(&names);
-    for link in 1..stages.len() {
-        for (name, width) in SIGNALS {
-            let _ = writeln!(text, "  logic {width}link_{link}_{name};");
-        }
+    let mut text = head(&names, stages);
+    for each in placed.iter().filter(|each| each.before != "s_axis_object") {
+        text += &stream(&SIGNALS, &each.before);
     }
-    for (index, _) in asking(stages) {
-        let _ = writeln!(text, "  extent_t extent_{index};");
+    for tap in taps.iter().filter(|tap| tap.before != "s_axis_object") {
+        text += &stream(&SIGNALS, &tap.before);
     }
-    for (index, name) in asking(stages) {
-        let _ = write!(text, "\n{}", known(index, names.len(), name));
+    for each in placed.iter().filter(|each| each.asks()) {
+        let _ = writeln!(text, "  extent_t extent_{};", each.index);
     }
-    for (index, each) in stages.iter().enumerate() {
-        let _ = write!(text, "\n{}", stage(index, names.len(), &each.element));
+    for tap in &taps {
+        let (at, end) = (tap.at, tap.end(&placed));
+        text += &stream(&SIGNALS, end);
+        text += &stream(&RESULT, &format!("result_{at}"));
+        let _ = writeln!(text, "  logic known_{at}_valid;");
+        let _ = writeln!(text, "  logic [PACKET_TAG_BITS-1:0] known_{at}_tid;");
+        let _ = writeln!(text, "  extent_t original_{at}, known_{at};");
+    }
+    for each in placed.iter().filter(|each| each.asks()) {
+        let (index, name) = (each.index, &each.stage.element.name);
+        let wire = format!("extent_{index}");
+        let _ = write!(
+            text,
+            "\n{}",
+            known(&format!("{wire}_{name}"), &wire, each.tap, &each.before)
+        );
+    }
+    for tap in &taps {
+        let (wire, name) = (
+            format!("original_{}", tap.at),
+            format!("extent_{}_tap", tap.at),
+        );
+        let _ = write!(text, "\n{}", known(&name, &wire, None, &tap.before));
+        let _ = write!(text, "\n{}", tap.text(&placed));
+    }
+    for each in &placed {
+        let _ = write!(text, "\n{}", each.text());
+    }
+    text.push('\n');
+    for tap in &taps {
+        let _ = writeln!(text, "  // Behind the branch nothing is stored.");
+        let _ = writeln!(text, "  assign {}_tready = 1'b1;", tap.end(&placed));
     }
     if !stages.iter().any(|stage| stage.element.result) {
-        text.push('\n');
-        for port in RESULT.iter().filter(|port| **port != "tready") {
+        for (port, _) in RESULT.iter().filter(|(port, _)| *port != "tready") {
             let _ = writeln!(text, "  assign m_axis_result_{port} = '0;");
         }
     }
+    if taps.is_empty() {
+        text.push_str("  assign unseen = 1'b0;\n");
+    }
+    text += &silent(stages);
     text.push_str("\nendmodule\n\n`default_nettype wire\n");
     text
 }
 
+/// The words of `status` that no element drives.
+fn silent(stages: &[Stage]) -> String {
+    let speaks = |at: usize| {
+        stages
+            .get(at)
+            .is_some_and(|stage| !stage.element.status.is_empty())
+    };
+    let (mut text, mut at) = (String::new(), 0);
+    while at < STAGES {
+        let words = (at..STAGES).take_while(|at| !speaks(*at)).count();
+        match words {
+            0 => at += 1,
+            STAGES => return "  assign status = '0;\n".to_owned(),
+            1 => text += &format!("  assign status[64*{at}+:64] = '0;\n"),
+            _ => text += &format!("  assign status[64*{at}+:64*{words}] = '0;\n"),
+        }
+        at += words;
+    }
+    text
+}
+
+/// Files that the RTL reads, with their hashes: another content is another chain.
+fn data(stages: &[Stage]) -> String {
+    let mut text = String::new();
+    for Stage { element, .. } in stages {
+        for file in &element.data {
+            let _ = writeln!(text, "//   {}: {} {}", element.name, file.name, file.sha256);
+        }
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("// What they read, with its SHA-256:\n{text}"),
+    }
+}
+
 /// From the first line to the end of the ports, which are those of the chain of no elements.
-fn head(names: &[&str]) -> String {
+fn head(names: &[&str], stages: &[Stage]) -> String {
     let ports = NONE
         .split_once("`default_nettype none")
         .and_then(|(_, rest)| rest.split_once(");\n"))
@@ -144,89 +281,140 @@ fn head(names: &[&str]) -> String {
          // Made from a pipeline's file: change that, not this. Built in the place of the chain of no\n\
          // elements, which has the same ports. The elements, in order:\n\
          //   {}\n\
-         \n\
+         {}\n\
          `default_nettype none{ports});\n\n",
-        names.join("\n//   ")
+        names.join("\n//   "),
+        data(stages)
     )
     // REUSE-IgnoreEnd
 }
 
-/// Places and names of the elements that are told what a packet is.
-fn asking(stages: &[Stage]) -> impl Iterator<Item = (usize, &str)> {
-    let numbered = stages.iter().enumerate();
-    numbered
-        .filter(|(_, stage)| stage.element.extent)
-        .map(|(index, stage)| (index, &*stage.element.name))
-}
-
-/// What is known of the packets that are inside, in front of an element that asks for it.
-fn known(index: usize, all: usize, name: &str) -> String {
+/// What is known of the packets that are inside, in front of who asks for it: of the chain, or of a
+/// tap's branch.
+fn known(name: &str, wire: &str, tap: Option<usize>, before: &str) -> String {
     let entry = |tag: &str| format!("{tag}[$clog2(INSIDE)-1:0]");
+    let from = tap.map_or("extent".to_owned(), |at| format!("known_{at}"));
     format!(
         "  fb_common_lutram #(\n      .Width($bits(extent_t)),\n      .Depth(INSIDE)\n  ) \
-         u_extent_{index}_{name} (\n      .clk,\n      .we(extent_valid),\n      .waddr({}),\n      \
-         .wdata(extent),\n      .raddr({}),\n      .rdata(extent_{index})\n  );\n",
-        entry("extent_tid"),
-        entry(&signal(index, all, "tid")),
+         u_{name} (\n      .clk,\n      .we({from}_valid),\n      .waddr({}),\n      \
+         .wdata({from}),\n      .raddr({}),\n      .rdata({wire})\n  );\n",
+        entry(&format!("{from}_tid")),
+        entry(&format!("{before}_tid")),
     )
 }
 
-/// An element and its checkers: it may be a user's.
-fn stage(index: usize, all: usize, element: &Element) -> String {
-    let name = &element.name;
-    let before = |port: &str| signal(index, all, port);
-    let after = |port: &str| signal(index + 1, all, port);
-    let result = |port: &str| format!("m_axis_result_{port}");
+/// Ports of a module and the signals of a stream that they are connected to.
+fn ports(signals: &[(&str, &str)], port: &str, wire: &str) -> Vec<(String, String)> {
+    let signals = signals.iter();
+    signals
+        .map(|(signal, _)| (format!("{port}_{signal}"), format!("{wire}_{signal}")))
+        .collect()
+}
 
-    let mut ports = vec![("cfg".to_owned(), format!("cfg[64*{index}+:64]"))];
-    ports.extend(SIGNALS.map(|(port, _)| (format!("s_axis_object_{port}"), before(port))));
-    if element.extent {
-        ports.push(("extent".to_owned(), format!("extent_{index}")));
+impl Tap {
+    /// The stream behind the last element of the branch.
+    fn end<'a>(&self, placed: &'a [Placed<'_>]) -> &'a str {
+        let mut inside = placed.iter().rev();
+        let last = inside.find(|each| each.tap == Some(self.at));
+        last.map_or("", |each| &each.after)
     }
-    ports.extend(SIGNALS.map(|(port, _)| (format!("m_axis_object_{port}"), after(port))));
-    if element.result {
-        ports.extend(RESULT.map(|port| (result(port), result(port))));
-    }
-    let mut text = instance(
-        &format!("fb_pe_{name}"),
-        &format!("u_{index}_{name}"),
-        &ports,
-    );
 
-    let watched = |side: &str, ports: &[(&str, &str)], wire: &dyn Fn(&str) -> String| {
-        let named = ports.iter();
-        named
-            .map(|(port, of)| (format!("{side}{port}"), wire(of)))
-            .collect::<Vec<_>>()
-    };
-    let [valid, ready, data, keep, last, user, tid] = [
-        ("valid", "tvalid"),
-        ("ready", "tready"),
-        ("data", "tdata"),
-        ("keep", "tkeep"),
-        ("last", "tlast"),
-        ("user", "tuser"),
-        ("tid", "tid"),
-    ];
-    let came = watched("in_", &[valid, ready, last, user, tid], &before);
-    let gone = watched("out_", &[valid, ready, data, keep, last, user, tid], &after);
-    text.push('\n');
-    let both = [came.clone(), gone].concat();
-    text += &instance("fb_pe_check", &format!("u_check_{index}_{name}"), &both);
-    if element.result {
-        let given = watched("", &[valid, ready, data, user, tid], &result);
+    fn text(&self, placed: &[Placed<'_>]) -> String {
+        let (at, end) = (self.at, self.end(placed));
+        let mut all = ports(&SIGNALS, "s_axis_object", &self.before);
+        all.push(("extent".to_owned(), format!("original_{at}")));
+        all.extend(ports(&SIGNALS, "m_axis_object", &self.after));
+        all.extend(ports(&SIGNALS, "m_axis_copy", &format!("copy_{at}")));
+        let rest = [
+            ("copy_valid", format!("known_{at}_valid")),
+            ("copy_tid", format!("known_{at}_tid")),
+            ("copy", format!("known_{at}")),
+            ("leaves", format!("{end}_tvalid && {end}_tlast")),
+            ("leaves_tid", format!("{end}_tid")),
+        ];
+        all.extend(rest.map(|(port, wire)| (port.to_owned(), wire)));
+        all.extend(ports(&RESULT, "s_axis_result", &format!("result_{at}")));
+        all.extend(ports(&RESULT, "m_axis_result", "m_axis_result"));
+        all.push(("unseen".to_owned(), "unseen".to_owned()));
         let module = format!(
-            "fb_pe_check_result #(\n      .Patience({})\n  )",
-            element.patience
+            "fb_pe_tap #(\n      .Skips(1'b{})\n  )",
+            u8::from(self.skips)
         );
-        text.push('\n');
-        text += &instance(
-            &module,
-            &format!("u_result_{index}_{name}"),
-            &[came, given].concat(),
-        );
+        instance(&module, &format!("u_tap_{at}"), &all)
     }
-    text
+}
+
+impl Placed<'_> {
+    /// It is told what a packet is.
+    const fn asks(&self) -> bool {
+        self.stage.element.extent
+    }
+
+    /// The element and its checkers: it may be a user's.
+    fn text(&self) -> String {
+        let (index, element) = (self.index, &self.stage.element);
+        let name = &element.name;
+        let result = self
+            .tap
+            .map_or("m_axis_result".to_owned(), |at| format!("result_{at}"));
+
+        let mut all = vec![("cfg".to_owned(), format!("cfg[64*{index}+:64]"))];
+        all.extend(ports(&SIGNALS, "s_axis_object", &self.before));
+        if element.extent {
+            all.push(("extent".to_owned(), format!("extent_{index}")));
+        }
+        if !element.status.is_empty() {
+            all.push(("status".to_owned(), format!("status[64*{index}+:64]")));
+        }
+        all.extend(ports(&SIGNALS, "m_axis_object", &self.after));
+        if element.result {
+            all.extend(ports(&RESULT, "m_axis_result", &result));
+        }
+        let mut module = format!("fb_pe_{name}");
+        if !element.data.is_empty() {
+            let folder = absolute(&element.folder).unwrap_or_else(|_| element.folder.clone());
+            let _ = write!(
+                module,
+                " #(\n      .DataFolder(\"{}\")\n  )",
+                folder.display()
+            );
+        }
+        let mut text = instance(&module, &format!("u_{index}_{name}"), &all);
+
+        let watched = |side: &str, signals: &[&str], of: &str| {
+            let signals = signals.iter();
+            signals
+                .map(|signal| {
+                    let wire = format!("{of}_{}{signal}", if *signal == "tid" { "" } else { "t" });
+                    (format!("{side}{signal}"), wire)
+                })
+                .collect::<Vec<_>>()
+        };
+        let came = watched(
+            "in_",
+            &["valid", "ready", "last", "user", "tid"],
+            &self.before,
+        );
+        let sent = ["valid", "ready", "data", "keep", "last", "user", "tid"];
+        let gone = watched("out_", &sent, &self.after);
+        text.push('\n');
+        let both = [came.clone(), gone].concat();
+        text += &instance("fb_pe_check", &format!("u_check_{index}_{name}"), &both);
+        if element.result {
+            let given = watched("", &["valid", "ready", "data", "user", "tid"], &result);
+            let module = format!(
+                "fb_pe_check_result #(\n      .Patience({})\n  )",
+                element.patience
+            );
+            text.push('\n');
+            text += &instance(
+                &module,
+                &format!("u_result_{index}_{name}"),
+                &[came, given].concat(),
+            );
+        }
+        text
+    }
 }
 
 /// An instance of a module, on the clock of the chain.

@@ -5,9 +5,11 @@
 //! settings are called and in which bits of `cfg` they stand. Nothing else knows of it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, absolute};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use toml::Value;
 
 use super::field::{Field, File};
@@ -16,11 +18,13 @@ use super::{Error, Place, Result, STAGES};
 /// Longest name of an element or a setting.
 const NAME_MOST: usize = 40;
 /// Names of modules that are no elements.
-const TAKEN: [&str; 4] = ["chain", "check", "check_result", "entry"];
+const TAKEN: [&str; 6] = ["chain", "check", "check_result", "entry", "pkg", "tap"];
 /// Cycles to a result, where nothing is said.
 const PATIENCE: u32 = 65_536;
+/// Bytes of a data file, at most.
+const DATA_MOST: u64 = 1 << 30;
 /// Keys of `[[pe]]` that are no settings.
-const KEYS: [&str; 2] = ["name", "path"];
+const KEYS: [&str; 3] = ["name", "path", "tap"];
 
 /// Folders in which elements are looked for.
 #[derive(Clone, Debug)]
@@ -95,6 +99,8 @@ pub struct Element {
     pub name: String,
     /// What it does, in a line.
     pub description: String,
+    /// The folder of its manifest.
+    pub folder: PathBuf,
     /// Its sources in dependency order.
     pub files: Vec<PathBuf>,
     /// It is told which extent a packet is.
@@ -105,6 +111,37 @@ pub struct Element {
     pub patience: u32,
     /// What can be set, by the name.
     pub settings: BTreeMap<String, Setting>,
+    /// What it says of itself, by the name.
+    pub status: BTreeMap<String, Status>,
+    /// Files that its RTL reads.
+    pub data: Vec<DataFile>,
+}
+
+/// A number that an element shows while it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// What it means, in a line.
+    pub description: String,
+    /// The highest of its bits in `status`.
+    pub high: u32,
+    /// The lowest.
+    pub low: u32,
+}
+
+impl Status {
+    /// The number, of an element's word.
+    pub const fn of(&self, word: u64) -> u64 {
+        word >> self.low & u64::MAX >> (63 - (self.high - self.low))
+    }
+}
+
+/// A file that the RTL of an element reads when it is built or begins, such as weights.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DataFile {
+    /// From the manifest's folder on.
+    pub name: String,
+    /// SHA-256 of its content, hexadecimal.
+    pub sha256: String,
 }
 
 /// Something that can be set.
@@ -126,11 +163,28 @@ pub struct Setting {
     pub most: i128,
 }
 
+/// What goes through an element, and what is stored of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// All; what the element makes of it goes on.
+    Through,
+    /// A copy: the element begins a branch, and the original goes on past that.
+    Tap {
+        /// What the branch has no room for is not copied; else the original waits.
+        skips: bool,
+    },
+    /// What comes from the element before it, in that one's branch.
+    Follow,
+}
+
 /// An element in its place, with its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stage {
     /// Which.
     pub element: Element,
+    /// What goes through it.
+    pub way: Way,
     /// The value of each of its settings.
     pub values: BTreeMap<String, i128>,
     /// They, as the element's port has them.
@@ -147,6 +201,10 @@ struct Raw {
     patience: Option<Place>,
     #[serde(default)]
     settings: BTreeMap<String, RawSetting>,
+    #[serde(default)]
+    status: BTreeMap<String, RawStatus>,
+    #[serde(default)]
+    data: Vec<Place>,
 }
 
 #[derive(Deserialize)]
@@ -157,6 +215,13 @@ struct RawSetting {
     r#type: Place,
     default: Option<Place>,
     range: Option<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStatus {
+    description: String,
+    bits: Place,
 }
 
 impl Element {
@@ -174,24 +239,43 @@ impl Element {
         let mut settings = BTreeMap::new();
         for (key, raw) in &raw.settings {
             let setting = setting(file, key, raw)?;
-            if let Some(other) = overlap(&settings, &setting) {
-                return Err(file
-                    .field(format!("settings.{key}.bits"), &raw.bits)
-                    .refuse(
-                        &format!("some of these bits are those of {other}"),
-                        "choose others of the 64",
-                    ));
-            }
+            let taken = settings
+                .iter()
+                .map(|(name, old): (&String, &Setting)| (name, old.high, old.low));
+            let field = file.field(format!("settings.{key}.bits"), &raw.bits);
+            not_taken(&field, taken, setting.high, setting.low)?;
             settings.insert(key.clone(), setting);
+        }
+        let mut status = BTreeMap::new();
+        for (key, raw) in &raw.status {
+            let field = file.field(format!("status.{key}.bits"), &raw.bits);
+            named_well(&field, key, "a status")?;
+            let (high, low) = bits_of(&field)?;
+            let taken = status
+                .iter()
+                .map(|(name, old): (&String, &Status)| (name, old.high, old.low));
+            not_taken(&field, taken, high, low)?;
+            let description = raw.description.clone();
+            status.insert(
+                key.clone(),
+                Status {
+                    description,
+                    high,
+                    low,
+                },
+            );
         }
         Ok(Self {
             name: name.to_owned(),
             description: raw.description,
+            folder: file.folder().to_owned(),
             files: files(file, name, raw.files.as_deref())?,
             extent: file.or("extent", &raw.extent, false, Field::flag)?,
             result: file.or("result", &raw.result, false, Field::flag)?,
             patience: file.or("patience", &raw.patience, PATIENCE, patience)?,
             settings,
+            status,
+            data: data(file, &raw.data)?,
         })
     }
 }
@@ -229,11 +313,93 @@ fn files(file: &File, name: &str, given: Option<&[Place]>) -> Result<Vec<PathBuf
     Ok(found)
 }
 
-fn overlap<'a>(settings: &'a BTreeMap<String, Setting>, new: &Setting) -> Option<&'a str> {
-    settings
-        .iter()
-        .find(|(_, old)| old.low <= new.high && new.low <= old.high)
-        .map(|(name, _)| name.as_str())
+/// Files that the RTL reads, with what is in them.
+fn data(file: &File, given: &[Place]) -> Result<Vec<DataFile>> {
+    let mut found = Vec::new();
+    for value in given {
+        let field = file.field("data", value);
+        let name = field.text()?;
+        let mut parts = Path::new(name).components();
+        if parts.any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(field.refuse(
+                "it is the path of a file below the manifest's folder",
+                "put the file there",
+            ));
+        }
+        let path = absolute(file.folder()).unwrap_or_default().join(name);
+        let unreadable = |error| {
+            field.refuse(
+                &format!("{} cannot be read: {error}", path.display()),
+                "name files that are there, from the manifest's folder on",
+            )
+        };
+        let plain = |text: &str| !text.contains(|c: char| c.is_control() || "\"\\".contains(c));
+        if !path.to_str().is_some_and(plain) {
+            return Err(field.refuse(
+                &format!("{} is no path for Verilog", path.display()),
+                "leave quotation marks, backslashes and control characters out of its names",
+            ));
+        }
+        let found_there = fs::metadata(&path).map_err(unreadable)?;
+        if !found_there.is_file() || found_there.len() > DATA_MOST {
+            return Err(field.refuse(
+                &format!("it is a file of at most {DATA_MOST} bytes"),
+                "name another one",
+            ));
+        }
+        let mut hash = Sha256::new();
+        let mut content = fs::File::open(&path).map_err(unreadable)?;
+        io::copy(&mut content, &mut hash).map_err(unreadable)?;
+        let sha256 = hash
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        found.push(DataFile {
+            name: name.to_owned(),
+            sha256,
+        });
+    }
+    Ok(found)
+}
+
+/// Refuses bits of which some are those of another.
+fn not_taken<'a>(
+    field: &Field<'_>,
+    mut taken: impl Iterator<Item = (&'a String, u32, u32)>,
+    high: u32,
+    low: u32,
+) -> Result<()> {
+    match taken.find(|(_, old_high, old_low)| *old_low <= high && low <= *old_high) {
+        Some((other, ..)) => Err(field.refuse(
+            &format!("some of these bits are those of {other}"),
+            "choose others of the 64",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a name that cannot be one of `what`.
+fn named_well(field: &Field<'_>, name: &str, what: &str) -> Result<()> {
+    if KEYS.contains(&name) || name_fault(name).is_some_and(|_| !TAKEN.contains(&name)) {
+        return Err(field.refuse(
+            &format!(
+                "{name} is no name of {what}: small letters, digits and _, and not name, path or tap"
+            ),
+            "choose another name",
+        ));
+    }
+    Ok(())
+}
+
+/// The highest and the lowest of some bits of 64.
+fn bits_of(field: &Field<'_>) -> Result<(u32, u32)> {
+    let what = "the highest and the lowest bit, such as [31, 0]";
+    let (high, low) = pair(field, what, 0, 63)?;
+    if high < low {
+        return Err(field.refuse("the highest bit comes first", "exchange the two"));
+    }
+    Ok((high as u32, low as u32))
 }
 
 /// Two numbers in brackets.
@@ -257,25 +423,9 @@ fn pair(field: &Field<'_>, what: &str, least: i128, most: i128) -> Result<(i128,
 
 fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
     let field = |key: &str, value| file.field(format!("settings.{name}.{key}"), value);
-    if KEYS.contains(&name) || name_fault(name).is_some_and(|_| !TAKEN.contains(&name)) {
-        return Err(field("bits", &raw.bits).refuse(
-            &format!(
-                "{name} is no name of a setting: small letters, digits and _, and neither name \
-                 nor path"
-            ),
-            "choose another name",
-        ));
-    }
     let bits = field("bits", &raw.bits);
-    let (high, low) = pair(
-        &bits,
-        "the highest and the lowest bit, such as [31, 0]",
-        0,
-        63,
-    )?;
-    if high < low {
-        return Err(bits.refuse("the highest bit comes first", "exchange the two"));
-    }
+    named_well(&bits, name, "a setting")?;
+    let (high, low) = bits_of(&bits)?;
     let flag = field("type", &raw.r#type).word(&[("flag", true), ("integer", false)])?;
     if flag && high != low {
         return Err(bits.refuse(
@@ -283,11 +433,11 @@ fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
             "give the same bit twice, such as [32, 32]",
         ));
     }
-    let (least, most) = range(&field, raw, flag, (high - low + 1) as u32)?;
+    let (least, most) = range(&field, raw, flag, high - low + 1)?;
     let mut setting = Setting {
         description: raw.description.clone(),
-        high: high as u32,
-        low: low as u32,
+        high,
+        low,
         flag,
         default: if least > 0 { least } else { 0.min(most) },
         least,
@@ -372,6 +522,14 @@ pub(super) fn check(
                 "give one of the two another name: their modules have the same",
             ));
         }
+        if let (Some(tap), Way::Follow) = (keys.get("tap"), new.way)
+            && stages.last().is_none_or(|old| old.way == Way::Through)
+        {
+            return Err(file.field(format!("pe[{index}].tap"), tap).refuse(
+                "the element before it is in no branch",
+                "begin one there: tap = \"wait\" or tap = \"skip\"",
+            ));
+        }
         let other = stages
             .iter()
             .find(|old| old.element.result && new.element.result);
@@ -385,6 +543,17 @@ pub(super) fn check(
             ));
         }
         stages.push(new);
+    }
+    for (index, keys) in raw.iter().enumerate() {
+        let (stage, behind) = (&stages[index], stages[index + 1..].iter());
+        let mut branch = behind.take_while(|stage| stage.way == Way::Follow);
+        let judges = stage.element.result || branch.any(|stage| stage.element.result);
+        if let (Some(tap), Way::Tap { .. }, false) = (keys.get("tap"), stage.way, judges) {
+            return Err(file.field(format!("pe[{index}].tap"), tap).refuse(
+                "what comes out of a branch is not stored, and no element in it makes results",
+                "let an element with results follow, or leave tap out",
+            ));
+        }
     }
     Ok(stages)
 }
@@ -410,6 +579,14 @@ fn stage(
         Some(path) => named(&name, &file.folder().join(field("path", path).text()?))?,
         None => found(&name, paths)?,
     };
+    let way = match keys.get("tap") {
+        None => Way::Through,
+        Some(tap) => field("tap", tap).word(&[
+            ("wait", Way::Tap { skips: false }),
+            ("skip", Way::Tap { skips: true }),
+            ("follow", Way::Follow),
+        ])?,
+    };
     let mut values: BTreeMap<_, _> = element
         .settings
         .iter()
@@ -430,6 +607,7 @@ fn stage(
         .fold(0, |cfg, (key, setting)| cfg | setting.encode(values[key]));
     Ok(Stage {
         element,
+        way,
         values,
         cfg,
     })

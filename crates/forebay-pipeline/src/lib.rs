@@ -35,7 +35,7 @@ use field::File;
 
 pub use buffer::{Buffer, Memory};
 pub use chain::ChainSource;
-pub use element::{Element, Paths, Setting, Stage, name_fault};
+pub use element::{DataFile, Element, Paths, Setting, Stage, Status, Way, name_fault};
 pub use error::{Error, Result};
 pub use sink::{Kind, Sink};
 pub use source::{Mac, Pause, Source};

@@ -83,8 +83,19 @@ pub(super) struct Stage {
     name: String,
     /// The folder of an element of your own.
     path: Option<String>,
+    /// It gets a copy, and the original goes on past it.
+    tap: Option<Tap>,
     #[schemars(flatten)]
     settings: BTreeMap<String, Setting>,
+}
+
+/// What happens where a branch has no room, or that an element goes on in that of the one before.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(super) enum Tap {
+    Wait,
+    Skip,
+    Follow,
 }
 
 #[derive(JsonSchema)]

@@ -292,8 +292,9 @@ fn the_chain_is_the_one_that_was_simulated() {
         chain
     };
     is_golden(
-        "[[pe]]\nname = \"add\"\n[[pe]]\nname = \"mean\"",
-        "add_mean.sv",
+        "[[pe]]\nname = \"add\"\n[[pe]]\nname = \"add\"\ntap = \"wait\"\n\
+         [[pe]]\nname = \"mean\"\ntap = \"follow\"",
+        "add_tap.sv",
     );
     let text = "[[pe]]\nname = \"pass\"\n[[pe]]\nname = \"add\"\naddend = 5\n\
                 [[pe]]\nname = \"add\"\naddend = -3";
@@ -308,15 +309,48 @@ fn the_chain_is_the_one_that_was_simulated() {
         names,
         [
             "fb_spec_pkg.sv",
+            "fb_common_fifo.sv",
+            "fb_common_fifo_bram.sv",
             "fb_common_lutram.sv",
             "fb_axis_check.sv",
             "fb_pe_pkg.sv",
             "fb_pe_check.sv",
             "fb_pe_check_result.sv",
+            "fb_pe_tap.sv",
             "fb_pe_pass.sv",
             "fb_pe_add.sv"
         ]
     );
+}
+
+#[test]
+fn another_content_of_a_data_file_is_another_chain() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    put("fb_pe_net.sv", "");
+    put(
+        "fb_pe_net.toml",
+        "description = \"\"\ndata = [\"w.hex\"]\n\
+         [status.busy]\ndescription = \"\"\nbits = [7, 4]",
+    );
+    let path = folder.path().display();
+    let text = format!("[[pe]]\nname = \"pass\"\n[[pe]]\nname = \"net\"\npath = \"{path}\"");
+    assert!(complaint(&text).contains("w.hex cannot be read"));
+    put("w.hex", "abc");
+    let first = good(&text);
+    let chain = first.chain().text;
+    // FIPS 180-2, B.1
+    assert!(
+        chain.contains(
+            "net: w.hex ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        )
+    );
+    assert!(chain.contains(&format!(".DataFolder(\"{path}\")")));
+    assert!(chain.contains(".status(status[64*1+:64])"));
+    assert!(chain.contains("assign status[64*0+:64] = '0;\n  assign status[64*2+:64*6] = '0;"));
+    assert_eq!(first.pes[1].element.status["busy"].of(0x1_23c5), 0xc);
+    put("w.hex", "abd");
+    assert_ne!(good(&text).chain().text, chain);
 }
 
 #[test]
@@ -426,6 +460,44 @@ fn manifests_are_not_trusted() {
             with("bits = [3, 0]\ntype = \"integer\"").replace("settings.a", "settings.A"),
             "no name",
         ),
+        (
+            with("bits = [0, 5]").replace("settings", "status"),
+            "highest bit comes first",
+        ),
+        (
+            with("bits = [5, 0]").replace("settings.a", "status.tap"),
+            "no name of a status",
+        ),
+        (
+            with("bits = [5, 0]\n[status.b]\ndescription = \"\"\nbits = [9, 5]")
+                .replace("settings", "status"),
+            "are those of a",
+        ),
+        (
+            "description = \"x\"\ndata = [\"no.hex\"]".into(),
+            "no.hex cannot be read",
+        ),
+        (
+            "description = \"x\"\ndata = [\"/dev/zero\"]".into(),
+            "below the manifest's folder",
+        ),
+        (
+            "description = \"x\"\ndata = [\"../x\"]".into(),
+            "below the manifest's folder",
+        ),
+        (
+            "description = \"x\"\ndata = [\".\"]".into(),
+            "below the manifest's folder",
+        ),
+        (
+            "description = \"x\"\ndata = [\"\"]".into(),
+            "it is a file of at most",
+        ),
+        (
+            "description = \"x\"\ndata = [\"a\\\"b\"]".into(),
+            "no path for Verilog",
+        ),
+        ("description = \"x\"\ndata = [7]".into(), "data is 7"),
     ] {
         match element(&manifest) {
             Ok(_) => panic!("{manifest} was taken"),
@@ -461,8 +533,8 @@ fn names_are_parts_of_modules() {
 
 /// Texts that are nearly pipelines.
 fn nearly() -> impl Strategy<Value = String> {
-    let word = "[a-z_]{1,6}|mtu|metres|pause|name|path|addend|bits|size|layout|stride|extension|smallest|count|image|memory";
-    let value = "-?[0-9]{1,20}|\"[ -~&&[^\"\\\\]]{0,12}\"|true|\\[[0-9, ]{0,8}\\]|\\{ ?\\}|1.5|nan";
+    let word = "[a-z_]{1,6}|mtu|metres|pause|name|path|tap|addend|bits|size|layout|stride|extension|smallest|count|image|memory";
+    let value = "-?[0-9]{1,20}|\"[ -~&&[^\"\\\\]]{0,12}\"|\"(add|mean|wait|skip|follow)\"|true|\\[[0-9, ]{0,8}\\]|\\{ ?\\}|1.5|nan";
     let table = "\\[(source|buffer|sink)\\]|\\[\\[(pe|ssd)\\]\\]";
     let line = prop_oneof![
         3 => (word, value).prop_map(|(key, value)| format!("{key} = {value}")),

@@ -6,7 +6,7 @@ use std::fs;
 use forebay_app::home;
 use forebay_draw::text::{Grid, Page, seconds};
 use forebay_pipeline::units::bytes;
-use forebay_pipeline::{Kind, Paths, Pipeline, STAGES, lint};
+use forebay_pipeline::{Kind, Paths, Pipeline, STAGES, Way, lint};
 use serde::Serialize;
 
 use crate::args::{PipelineCheckArgs, PipelineCommand};
@@ -81,6 +81,12 @@ fn grid(pipeline: &Pipeline) -> Grid {
         let how = match values.is_empty() {
             true => stage.element.description.clone(),
             false => format!("{}; cfg {:#018x}", values.join(", "), stage.cfg),
+        };
+        let how = match stage.way {
+            Way::Through => how,
+            Way::Tap { skips: false } => format!("of a copy, for which the original waits: {how}"),
+            Way::Tap { skips: true } => format!("of a copy, where there is room for it: {how}"),
+            Way::Follow => format!("in the same branch: {how}"),
         };
         grid.row([&format!("pe {index}"), &stage.element.name, &how]);
     }

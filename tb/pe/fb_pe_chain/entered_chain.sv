@@ -11,6 +11,7 @@ module entered_chain
     input wire clk,
     input wire rst,
     input wire [8*64-1:0] cfg,
+    output logic [8*64-1:0] status,
     input wire [63:0] now,
 
     input  wire                         s_axis_extent_tvalid,
@@ -40,7 +41,8 @@ module entered_chain
     input  wire                        m_axis_result_tready,
     output logic [               47:0] m_axis_result_tdata,
     output logic                       m_axis_result_tuser,
-    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid
+    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid,
+    output logic                       unseen
 );
 
   logic entered_tvalid, entered_tready, entered_tlast, extent_valid;

@@ -95,6 +95,7 @@ async def objects_in_packets(dut, idle: float, stall: float) -> None:
     owners: dict[int, elements.Extent] = {}  # by place
     whole: dict[int, bool] = {}  # of each stream: its object's sum is there from the beginning on
     so_far: dict[int, bytes] = {}
+    lost = 0
     for _ in range(300):
         data, user, extent = next(random.choice(senders))
         stream, place = extent.stream, extent.stream % 16
@@ -108,6 +109,8 @@ async def objects_in_packets(dut, idle: float, stall: float) -> None:
         if user & spec.PACKET_ENDS_OBJECT:
             found = await bench.result()
             assert (found.tag, found.judged) == (tag, whole[stream])
+            lost += not found.judged
+            assert int(dut.status.value) == lost
             if found.judged:
                 assert found[2:] == judged(so_far[stream], 100)
     await bench.silent()

@@ -62,8 +62,8 @@ async def ignores_what_is_not_there(dut) -> None:
     assert await master.read_qword(0xFF8) == 0
 
 
-# Bits below the answers for elements: busy and refused of replay, its three counters.
-BELOW = 2 + 3 * 32
+# Bits below the answers for elements: busy and refused of replay, its three counters, status.
+BELOW = 2 + 3 * 32 + 66
 
 
 async def answer(dut, bit: int) -> None:

@@ -37,7 +37,7 @@ pub use run::{Outputs, ReplayReport, Report, SimulatedSpec, on_a_card, play, sim
 pub use senders::{Senders, seed_of};
 pub use setup::{LINE_RATE, machine, plan};
 pub use simulated::{prepare, simulate};
-pub use summary::{Count, Named, Results, Shares, Stream, Summary};
+pub use summary::{Count, ElementStatus, Named, Results, Shares, Stream, Summary};
 pub use wire::Written;
 
 /// Where the registers of network side and recorder stand in BAR 0.

@@ -12,8 +12,8 @@ use forebay_store::Disk;
 use serde::Serialize;
 
 use super::{
-    Card, CardSpec, Drives, LINE_RATE, LinkPartner, PartnerSpec, Recorded, Replayed, SourceSpec,
-    Summary, Written, close, machine, plan, prepare, replay, simulate,
+    Card, CardSpec, Drives, ElementStatus, LINE_RATE, LinkPartner, PartnerSpec, Recorded, Replayed,
+    SourceSpec, Summary, Written, close, machine, plan, prepare, replay, simulate,
 };
 use crate::failure::{Failure, Result};
 use crate::io;
@@ -138,8 +138,11 @@ pub fn simulated(
     let failure = session.system.network().and_then(Network::source_failure);
     let mut report = Report {
         header: session.header(&ended),
+        summary: Summary {
+            elements: ElementStatus::of(&pipeline, &recorded),
+            ..Summary::new(&recorded)
+        },
         pipeline,
-        summary: Summary::new(&recorded),
         capture: partner.capture(),
         source_failure: failure.map(|failure| format!("{failure}; {}", failure.remedy())),
         dropped_by_linux: partner.dropped_by_linux()?,
@@ -186,7 +189,10 @@ pub fn on_a_card(
             interrupted: matches!(ended, Ended::Interrupted),
             ..header
         },
-        summary: Summary::new(&recorded),
+        summary: Summary {
+            elements: ElementStatus::of(&pipeline, &recorded),
+            ..Summary::new(&recorded)
+        },
         pipeline,
         capture: None,
         source_failure: None,

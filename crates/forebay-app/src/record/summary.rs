@@ -8,6 +8,7 @@ use forebay_driver::record::Counted;
 use forebay_driver::recorder_port::RecorderCounters;
 use forebay_model::Time;
 use forebay_model::net::{Counters, Kind, WireTime};
+use forebay_pipeline::Pipeline;
 use forebay_spec::net::{Arrival, Place};
 use forebay_spec::store::index::{RESULT, Row};
 use serde::Serialize;
@@ -62,6 +63,8 @@ pub struct Summary {
     pub rows_lost: u64,
     /// What became of objects, where an element says so.
     pub results: Option<Results>,
+    /// What the elements say of themselves, where they do.
+    pub elements: Vec<ElementStatus>,
     /// Frames that we sent, by kind.
     pub sent: Vec<Named>,
     /// Objects read back, and those that could not be.
@@ -119,6 +122,36 @@ pub struct Pause {
     pub storms: u64,
 }
 
+/// What an element says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ElementStatus {
+    /// Its place in the pipeline.
+    pub pe: usize,
+    /// Its name.
+    pub name: String,
+    /// Its numbers, by the name that the manifest gives them.
+    pub status: BTreeMap<String, u64>,
+}
+
+impl ElementStatus {
+    /// Of the elements of a pipeline that say something.
+    pub fn of(pipeline: &Pipeline, recorded: &Recorded) -> Vec<Self> {
+        let words = recorded.counted.recorder.elements;
+        let stages = pipeline.pes.iter().zip(words).enumerate();
+        let found = stages.map(|(pe, (stage, word))| {
+            let status = stage.element.status.iter();
+            Self {
+                pe,
+                name: stage.element.name.clone(),
+                status: status
+                    .map(|(name, part)| (name.clone(), part.of(word)))
+                    .collect(),
+            }
+        });
+        found.filter(|element| !element.status.is_empty()).collect()
+    }
+}
+
 /// Results of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Results {
@@ -128,6 +161,8 @@ pub struct Results {
     pub late: u64,
     /// Objects that the element did not judge.
     pub unjudged: u64,
+    /// Objects of which a branch with `tap = "skip"` did not see all.
+    pub unseen: u64,
     /// Results for which no index record waited: most came too late.
     pub stray: u64,
 }
@@ -143,6 +178,7 @@ impl Results {
             classes,
             late: recorded.counted.recorder.results_late,
             unjudged: recorded.counted.recorder.results_unjudged,
+            unseen: recorded.counted.recorder.results_unseen,
             stray: recorded.counted.recorder.results_stray,
         }
     }
@@ -187,7 +223,7 @@ impl Shares {
 }
 
 impl Summary {
-    /// Of a recording.
+    /// Of a recording, without what its elements say.
     pub fn new(recorded: &Recorded) -> Self {
         let Recorded {
             wire,
@@ -241,6 +277,7 @@ impl Summary {
             index_blocks: recorder.blocks,
             rows_lost: recorder.rows_lost,
             results: recorded.results.then(|| Results::new(recorded)),
+            elements: Vec::new(),
             sent: sent(recorded),
             fetched: [recorder.fetched, recorder.fetches_failed],
             still_arriving: counted.still_arriving,

@@ -2,8 +2,8 @@
 //! A recording and a replay as pages of text.
 
 use forebay_draw::text::{Grid, Page, seconds};
-use forebay_pipeline::Kind;
 use forebay_pipeline::units::{bytes, count};
+use forebay_pipeline::{Kind, Way};
 use forebay_spec::net::{Arrival, Place};
 
 use super::run::{ReplayReport, Report};
@@ -53,6 +53,16 @@ impl Report {
         }
         if let Some(results) = &summary.results {
             page.field("results", self::results(results));
+        }
+        for element in &summary.elements {
+            let status = element.status.iter();
+            let parts: Vec<_> = status
+                .map(|(name, value)| format!("{name}: {value}"))
+                .collect();
+            page.field(
+                &format!("pe {}, {}", element.pe, element.name),
+                parts.join(", "),
+            );
         }
         if let Some(shares) = summary.wire {
             page.field("wire", wire(shares));
@@ -106,8 +116,16 @@ fn drives(report: &Report) -> String {
 }
 
 fn elements(report: &Report) -> String {
-    let names = report.pipeline.pes.iter().map(|stage| &*stage.element.name);
-    let names: Vec<&str> = names.collect();
+    let names = report.pipeline.pes.iter().map(|stage| {
+        let name = &stage.element.name;
+        match stage.way {
+            Way::Through => name.clone(),
+            Way::Tap { skips: false } => format!("a copy to {name}"),
+            Way::Tap { skips: true } => format!("a copy, if there is room, to {name}"),
+            Way::Follow => format!("in the branch to {name}"),
+        }
+    });
+    let names: Vec<String> = names.collect();
     match names.is_empty() {
         true => "none: objects are stored as they come".into(),
         false => names.join(" → "),
@@ -149,6 +167,7 @@ fn results(results: &Results) -> String {
     for (name, number) in [
         ("late", results.late),
         ("not judged", results.unjudged),
+        ("not seen by the branch", results.unseen),
         ("for no waiting record", results.stray),
     ] {
         if number > 0 {

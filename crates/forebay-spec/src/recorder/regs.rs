@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x3152424600020000 "Version: Identity of the recorder and version of this register map." {
+    version @ 0x000 = 0x3152424600020100 "Version: Identity of the recorder and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -122,6 +122,7 @@ registers! {
     }
     unjudged @ 0x0f0 "Not judged." {
         OBJECTS = 0, 32, "Objects: Results that said so: their records hold none.";
+        UNSEEN = 32, 32, "Unseen: Objects of which a branch with `tap = \"skip\"` did not see all: it had no room. Their results say that they were not judged.";
     }
     elements @ 0x100 [8] "Elements: Settings of the processing elements: the word for the first one of the chain, and so on. The element's documentation says what it makes of it. 0 after reset." {
     }
@@ -149,5 +150,7 @@ registers! {
     }
     replayed_blocks @ 0x168 "Replayed blocks." {
         BLOCKS = 0, 32, "Blocks: Blocks that were the ones expected, since the last `go`.";
+    }
+    element_status @ 0x180 [8] "Status of elements: What the processing elements say of themselves: the word of the first one of the chain, and so on. The element's documentation says what it means." {
     }
 }

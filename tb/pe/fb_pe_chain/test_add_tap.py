@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain as the command line makes it, with results, behind its entry: add, mean.
+"""A chain as the command line makes it, behind its entry: add, and of a copy of that add and mean.
 
 `cargo test` compares the file that is simulated here with what is made of such a pipeline.
 """
@@ -18,9 +18,10 @@ from extents import word_stream
 from forebay import spec
 from runner import simulate
 
-CHAIN = [Path(__file__).parent / name for name in ("add_mean.sv", "entered_chain.sv")]
+CHAIN = [Path(__file__).parent / name for name in ("add_tap.sv", "entered_chain.sv")]
 ELEMENTS = "rtl/pe/elements.f"
-ON = 1 << 32
+# Both add 1 to each byte.
+ADD = (1 << 32 | 0x0101_0101) * (1 << 64 | 1)
 
 
 class Bench(elements.Bench):
@@ -44,22 +45,22 @@ class Bench(elements.Bench):
 @cocotb.test()
 @cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4])
 async def objects_in_packets(dut, idle: float, stall: float) -> None:
-    """Each element knows of each packet which object it is of, however many packets are inside."""
+    """Also in a branch an element knows of each packet which object it is of."""
     bench = Bench(dut)
-    await bench.start(ON | 0x0101_0101, idle, stall)
+    await bench.start(ADD, idle, stall)
     due = []
     parts = {stream: 0 for stream in range(4)}
     sums = {stream: [0, 0] for stream in parts}
     for _ in range(400):
         stream = random.choice(list(parts))
-        data = bytes([random.randrange(255)]) * 4 * random.choice([1, 4, 16, 17, 200])
+        data = bytes([random.randrange(254)]) * 4 * random.choice([1, 4, 16, 17, 200])
         ends = random.random() < 0.3
         user = elements.PART | (spec.PACKET_ENDS_OBJECT if ends else 0)
         extent = elements.any_extent(user, len(data))
         extent = extent._replace(stream=stream, epoch=9, object=3, offset=parts[stream])
         tag = await bench.send(data, user, extent)
         parts[stream] = 0 if ends else parts[stream] + len(data)
-        sums[stream][0] += (data[0] + 1) * len(data)
+        sums[stream][0] += (data[0] + 2) * len(data)
         sums[stream][1] += len(data)
         due.append((tag, data, sums[stream] if ends else None))
         if ends:
@@ -76,18 +77,18 @@ async def objects_in_packets(dut, idle: float, stall: float) -> None:
 @cocotb.test()
 @cocotb.parametrize(idle=[0.0, 0.4], stall=[0.0, 0.4])
 async def results_are_of_what_was_added(dut, idle: float, stall: float) -> None:
-    """Results leave the chain, of what the stages before have made."""
+    """Results leave the chain, of what the stages before have made; the branch changes nothing."""
     threshold = 100
     bench = Bench(dut)
-    await bench.start(ON | 0x0101_0101 | threshold << 64, idle, stall)
+    await bench.start(ADD | threshold << 128, idle, stall)
     packets = []
     for _ in range(60):
-        shade = random.randrange(255)
+        shade = random.randrange(254)
         data = bytes([shade]) * 4 * random.randrange(1, 300)
         packets.append((await bench.send(data), data))
     for tag, data in packets:
-        shade = data[0] + 1
-        await bench.expect(bytes([shade]) * len(data))
+        await bench.expect(bytes([data[0] + 1]) * len(data))
+        shade = data[0] + 2
         assert await bench.result() == (tag, True, int(shade >= threshold), float(shade))
     await bench.silent()
 
@@ -97,7 +98,7 @@ async def withdraw(dut) -> None:
     """Results of each stage are watched, by a checker that names it."""
     bench = Bench(dut)
     await bench.start()
-    await harness.withdraw(dut.clk, dut.u_chain.u_result_1_mean.u_result)
+    await harness.withdraw(dut.clk, dut.u_chain.u_result_2_mean.u_result)
 
 
 def test_chain() -> None:
@@ -113,5 +114,5 @@ def test_results_are_watched() -> None:
         filelist=ELEMENTS,
         extra_sources=CHAIN,
         testcase="withdraw",
-        expect_failure="u_result_1_mean.u_result",
+        expect_failure="u_result_2_mean.u_result",
     )

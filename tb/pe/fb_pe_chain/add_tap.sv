@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_pe_chain: what happens to objects between network and store.
+//
+// Made from a pipeline's file: change that, not this. Built in the place of the chain of no
+// elements, which has the same ports. The elements, in order:
+//   add
+//   add
+//   mean
+
+`default_nettype none
+
+module fb_pe_chain
+  import fb_spec_pkg::*;
+  import fb_pe_pkg::*;
+(
+    input  wire             clk,
+    input  wire             rst,
+    input  wire  [8*64-1:0] cfg,    // of stage i from bit 64 * i on
+    output logic [8*64-1:0] status, // so does the status of stage i
+
+    // What is known of a packet, a cycle or more before its first beat.
+    input wire                                extent_valid,
+    input wire          [PACKET_TAG_BITS-1:0] extent_tid,
+    input wire extent_t                       extent,
+
+    input  wire                        s_axis_object_tvalid,
+    output logic                       s_axis_object_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input  wire                        s_axis_object_tlast,
+    input  wire  [                1:0] s_axis_object_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
+
+    output logic                       m_axis_object_tvalid,
+    input  wire                        m_axis_object_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                       m_axis_object_tlast,
+    output logic [                1:0] m_axis_object_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
+
+    // One for each object that ends with nothing missing, in any order: score, an IEEE single, and
+    // above it the class; TUSER where it was not judged; TID is that of the packet that ends it.
+    output logic                       m_axis_result_tvalid,
+    input  wire                        m_axis_result_tready,
+    output logic [               47:0] m_axis_result_tdata,
+    output logic                       m_axis_result_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid,
+
+    output logic unseen  // for one cycle: an object ends of which a branch did not see all
+);
+
+  logic copy_1_tvalid;
+  logic copy_1_tready;
+  logic [USER_DATA_BITS-1:0] copy_1_tdata;
+  logic [USER_BEAT_BYTES-1:0] copy_1_tkeep;
+  logic copy_1_tlast;
+  logic [1:0] copy_1_tuser;
+  logic [PACKET_TAG_BITS-1:0] copy_1_tid;
+  logic copy_2_tvalid;
+  logic copy_2_tready;
+  logic [USER_DATA_BITS-1:0] copy_2_tdata;
+  logic [USER_BEAT_BYTES-1:0] copy_2_tkeep;
+  logic copy_2_tlast;
+  logic [1:0] copy_2_tuser;
+  logic [PACKET_TAG_BITS-1:0] copy_2_tid;
+  logic link_1_tvalid;
+  logic link_1_tready;
+  logic [USER_DATA_BITS-1:0] link_1_tdata;
+  logic [USER_BEAT_BYTES-1:0] link_1_tkeep;
+  logic link_1_tlast;
+  logic [1:0] link_1_tuser;
+  logic [PACKET_TAG_BITS-1:0] link_1_tid;
+  extent_t extent_2;
+  logic copy_3_tvalid;
+  logic copy_3_tready;
+  logic [USER_DATA_BITS-1:0] copy_3_tdata;
+  logic [USER_BEAT_BYTES-1:0] copy_3_tkeep;
+  logic copy_3_tlast;
+  logic [1:0] copy_3_tuser;
+  logic [PACKET_TAG_BITS-1:0] copy_3_tid;
+  logic result_1_tvalid;
+  logic result_1_tready;
+  logic [47:0] result_1_tdata;
+  logic result_1_tuser;
+  logic [PACKET_TAG_BITS-1:0] result_1_tid;
+  logic known_1_valid;
+  logic [PACKET_TAG_BITS-1:0] known_1_tid;
+  extent_t original_1, known_1;
+
+  fb_common_lutram #(
+      .Width($bits(extent_t)),
+      .Depth(INSIDE)
+  ) u_extent_2_mean (
+      .clk,
+      .we(known_1_valid),
+      .waddr(known_1_tid[$clog2(INSIDE)-1:0]),
+      .wdata(known_1),
+      .raddr(copy_2_tid[$clog2(INSIDE)-1:0]),
+      .rdata(extent_2)
+  );
+
+  fb_common_lutram #(
+      .Width($bits(extent_t)),
+      .Depth(INSIDE)
+  ) u_extent_1_tap (
+      .clk,
+      .we(extent_valid),
+      .waddr(extent_tid[$clog2(INSIDE)-1:0]),
+      .wdata(extent),
+      .raddr(link_1_tid[$clog2(INSIDE)-1:0]),
+      .rdata(original_1)
+  );
+
+  fb_pe_tap #(
+      .Skips(1'b0)
+  ) u_tap_1 (
+      .clk,
+      .rst,
+      .s_axis_object_tvalid(link_1_tvalid),
+      .s_axis_object_tready(link_1_tready),
+      .s_axis_object_tdata(link_1_tdata),
+      .s_axis_object_tkeep(link_1_tkeep),
+      .s_axis_object_tlast(link_1_tlast),
+      .s_axis_object_tuser(link_1_tuser),
+      .s_axis_object_tid(link_1_tid),
+      .extent(original_1),
+      .m_axis_object_tvalid(m_axis_object_tvalid),
+      .m_axis_object_tready(m_axis_object_tready),
+      .m_axis_object_tdata(m_axis_object_tdata),
+      .m_axis_object_tkeep(m_axis_object_tkeep),
+      .m_axis_object_tlast(m_axis_object_tlast),
+      .m_axis_object_tuser(m_axis_object_tuser),
+      .m_axis_object_tid(m_axis_object_tid),
+      .m_axis_copy_tvalid(copy_1_tvalid),
+      .m_axis_copy_tready(copy_1_tready),
+      .m_axis_copy_tdata(copy_1_tdata),
+      .m_axis_copy_tkeep(copy_1_tkeep),
+      .m_axis_copy_tlast(copy_1_tlast),
+      .m_axis_copy_tuser(copy_1_tuser),
+      .m_axis_copy_tid(copy_1_tid),
+      .copy_valid(known_1_valid),
+      .copy_tid(known_1_tid),
+      .copy(known_1),
+      .leaves(copy_3_tvalid && copy_3_tlast),
+      .leaves_tid(copy_3_tid),
+      .s_axis_result_tvalid(result_1_tvalid),
+      .s_axis_result_tready(result_1_tready),
+      .s_axis_result_tdata(result_1_tdata),
+      .s_axis_result_tuser(result_1_tuser),
+      .s_axis_result_tid(result_1_tid),
+      .m_axis_result_tvalid(m_axis_result_tvalid),
+      .m_axis_result_tready(m_axis_result_tready),
+      .m_axis_result_tdata(m_axis_result_tdata),
+      .m_axis_result_tuser(m_axis_result_tuser),
+      .m_axis_result_tid(m_axis_result_tid),
+      .unseen(unseen)
+  );
+
+  fb_pe_add u_0_add (
+      .clk,
+      .rst,
+      .cfg(cfg[64*0+:64]),
+      .s_axis_object_tvalid(s_axis_object_tvalid),
+      .s_axis_object_tready(s_axis_object_tready),
+      .s_axis_object_tdata(s_axis_object_tdata),
+      .s_axis_object_tkeep(s_axis_object_tkeep),
+      .s_axis_object_tlast(s_axis_object_tlast),
+      .s_axis_object_tuser(s_axis_object_tuser),
+      .s_axis_object_tid(s_axis_object_tid),
+      .m_axis_object_tvalid(link_1_tvalid),
+      .m_axis_object_tready(link_1_tready),
+      .m_axis_object_tdata(link_1_tdata),
+      .m_axis_object_tkeep(link_1_tkeep),
+      .m_axis_object_tlast(link_1_tlast),
+      .m_axis_object_tuser(link_1_tuser),
+      .m_axis_object_tid(link_1_tid)
+  );
+
+  fb_pe_check u_check_0_add (
+      .clk,
+      .rst,
+      .in_valid(s_axis_object_tvalid),
+      .in_ready(s_axis_object_tready),
+      .in_last(s_axis_object_tlast),
+      .in_user(s_axis_object_tuser),
+      .in_tid(s_axis_object_tid),
+      .out_valid(link_1_tvalid),
+      .out_ready(link_1_tready),
+      .out_data(link_1_tdata),
+      .out_keep(link_1_tkeep),
+      .out_last(link_1_tlast),
+      .out_user(link_1_tuser),
+      .out_tid(link_1_tid)
+  );
+
+  fb_pe_add u_1_add (
+      .clk,
+      .rst,
+      .cfg(cfg[64*1+:64]),
+      .s_axis_object_tvalid(copy_1_tvalid),
+      .s_axis_object_tready(copy_1_tready),
+      .s_axis_object_tdata(copy_1_tdata),
+      .s_axis_object_tkeep(copy_1_tkeep),
+      .s_axis_object_tlast(copy_1_tlast),
+      .s_axis_object_tuser(copy_1_tuser),
+      .s_axis_object_tid(copy_1_tid),
+      .m_axis_object_tvalid(copy_2_tvalid),
+      .m_axis_object_tready(copy_2_tready),
+      .m_axis_object_tdata(copy_2_tdata),
+      .m_axis_object_tkeep(copy_2_tkeep),
+      .m_axis_object_tlast(copy_2_tlast),
+      .m_axis_object_tuser(copy_2_tuser),
+      .m_axis_object_tid(copy_2_tid)
+  );
+
+  fb_pe_check u_check_1_add (
+      .clk,
+      .rst,
+      .in_valid(copy_1_tvalid),
+      .in_ready(copy_1_tready),
+      .in_last(copy_1_tlast),
+      .in_user(copy_1_tuser),
+      .in_tid(copy_1_tid),
+      .out_valid(copy_2_tvalid),
+      .out_ready(copy_2_tready),
+      .out_data(copy_2_tdata),
+      .out_keep(copy_2_tkeep),
+      .out_last(copy_2_tlast),
+      .out_user(copy_2_tuser),
+      .out_tid(copy_2_tid)
+  );
+
+  fb_pe_mean u_2_mean (
+      .clk,
+      .rst,
+      .cfg(cfg[64*2+:64]),
+      .s_axis_object_tvalid(copy_2_tvalid),
+      .s_axis_object_tready(copy_2_tready),
+      .s_axis_object_tdata(copy_2_tdata),
+      .s_axis_object_tkeep(copy_2_tkeep),
+      .s_axis_object_tlast(copy_2_tlast),
+      .s_axis_object_tuser(copy_2_tuser),
+      .s_axis_object_tid(copy_2_tid),
+      .extent(extent_2),
+      .status(status[64*2+:64]),
+      .m_axis_object_tvalid(copy_3_tvalid),
+      .m_axis_object_tready(copy_3_tready),
+      .m_axis_object_tdata(copy_3_tdata),
+      .m_axis_object_tkeep(copy_3_tkeep),
+      .m_axis_object_tlast(copy_3_tlast),
+      .m_axis_object_tuser(copy_3_tuser),
+      .m_axis_object_tid(copy_3_tid),
+      .m_axis_result_tvalid(result_1_tvalid),
+      .m_axis_result_tready(result_1_tready),
+      .m_axis_result_tdata(result_1_tdata),
+      .m_axis_result_tuser(result_1_tuser),
+      .m_axis_result_tid(result_1_tid)
+  );
+
+  fb_pe_check u_check_2_mean (
+      .clk,
+      .rst,
+      .in_valid(copy_2_tvalid),
+      .in_ready(copy_2_tready),
+      .in_last(copy_2_tlast),
+      .in_user(copy_2_tuser),
+      .in_tid(copy_2_tid),
+      .out_valid(copy_3_tvalid),
+      .out_ready(copy_3_tready),
+      .out_data(copy_3_tdata),
+      .out_keep(copy_3_tkeep),
+      .out_last(copy_3_tlast),
+      .out_user(copy_3_tuser),
+      .out_tid(copy_3_tid)
+  );
+
+  fb_pe_check_result #(
+      .Patience(65536)
+  ) u_result_2_mean (
+      .clk,
+      .rst,
+      .in_valid(copy_2_tvalid),
+      .in_ready(copy_2_tready),
+      .in_last(copy_2_tlast),
+      .in_user(copy_2_tuser),
+      .in_tid(copy_2_tid),
+      .valid(result_1_tvalid),
+      .ready(result_1_tready),
+      .data(result_1_tdata),
+      .user(result_1_tuser),
+      .tid(result_1_tid)
+  );
+
+  // Behind the branch nothing is stored.
+  assign copy_3_tready = 1'b1;
+  assign status[64*0+:64*2] = '0;
+  assign status[64*3+:64*5] = '0;
+
+endmodule
+
+`default_nettype wire
