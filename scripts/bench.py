@@ -88,7 +88,8 @@ STORE_MODULES = [
     "fb_store_recorder",
 ]
 STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/reference/recorder.md"]
-PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md", "--each", "fb_pe_add"]
+PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md"]
+PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap"]
 
 STORE_VERIFY = [sys.executable, "scripts/store_verify.py"]
 
