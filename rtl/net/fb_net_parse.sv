@@ -81,7 +81,7 @@ module fb_net_parse
     fields_of.unsummed = be16(all, 28) == '0;
   endfunction
 
-  // With a tag and without, while it is seen whether there is one.
+  // Fields are read as if there were a VLAN tag and as if there were none, while that is compared.
   logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q;
   logic [8*RestBytes-1:0] plain;
   logic [47:0] destination;

@@ -281,7 +281,7 @@ module fb_net_receive
   assign packets_left = ask_q || taking_q || written != read_q;
   assign packets_open = packets_chunk || (!cfg_packets && (packets_left || packets_active));
 
-  logic at_once_q;  // a stream that waits is late: a setting
+  logic at_once_q;  // `cfg_gather` is 0: a stream that waits is late at once
   always_ff @(posedge clk) begin : look_ahead
     at_once_q <= cfg_gather == '0;
     packets_more <= !rst && (cfg_packets || packets_left) && !(fifo_valid && !fifo_whole);

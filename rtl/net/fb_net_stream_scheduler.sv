@@ -206,8 +206,8 @@ module fb_net_stream_scheduler
         (someone_q && hurry && mark_q.behind == FOREIGN);
   endfunction
 
-  // Whoever is chosen gets a frame through before it gives way. Whether a beat is fetched is known
-  // last: what comes of it is worked out both ways.
+  // A chosen stream sends at least one frame before it gives way. `fetch` is the last signal to
+  // arrive, so both outcomes are computed and it selects one.
   always_comb begin : decide
     behind_open   = mark_q.behind inside {INSIDE, FOREIGN} ? open_q : mark_q.behind == GOES_ON;
     change_behind = mark_q.behind != INSIDE && gives_way(behind_open);
@@ -229,8 +229,8 @@ module fb_net_stream_scheduler
     end
   end
 
-  // Who might be next is known a cycle late: behind a change comes a cycle in which nobody is fetched,
-  // and so none.
+  // The next stream is chosen from what the rings held a cycle ago. That is safe: in the cycle behind a
+  // change nothing is fetched and the new stream has beats, so it does not change again.
   always_ff @(posedge clk) begin : look
     next_q <= next;
     someone_q <= others != '0 && !rst;

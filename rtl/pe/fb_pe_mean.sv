@@ -78,12 +78,6 @@ module fb_pe_mean
   // ---------------------------------------------------------------------------------------- objects
   // Whose sum is in each place, and whether it has been there since the object began. It is looked up
   // with the first beat of a packet.
-  typedef struct packed {
-    logic [15:0] stream;
-    logic [7:0]  epoch;
-    logic [63:0] object;
-  } object_t;
-
   object_t object, owner;
   logic [PlaceBits-1:0] place;
   logic begins, goes_on, good, good_q, owner_good;

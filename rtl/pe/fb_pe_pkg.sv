@@ -20,7 +20,14 @@ package fb_pe_pkg;
     logic [63:0] time_;   // when the extent began, ns since 1970
   } extent_t;
 
-  // The same, of the word that announces an extent.
+  // Which object an extent is of.
+  typedef struct packed {
+    logic [15:0] stream;
+    logic [7:0]  epoch;
+    logic [63:0] object;
+  } object_t;
+
+  // The extent of the word that announces it.
   function automatic extent_t extent_of(input logic [PACKET_HEAD_BITS-1:0] head,
                                         input logic [63:0] now);
     logic first, unused;

@@ -85,7 +85,7 @@ module fb_pe_tap
   localparam int unsigned InsideBits = $clog2(INSIDE);
   localparam int unsigned Places = 16;  // objects of which is known whether they were copied
   localparam int unsigned PlaceBits = $clog2(Places);
-  localparam int unsigned Nulls = 16;  // results that say so
+  localparam int unsigned Nulls = 16;  // results "not judged" that wait
   localparam int unsigned NullBits = $clog2(Nulls) + 1;
 
   // ------------------------------------------------------------------------------------- the original
@@ -102,22 +102,16 @@ module fb_pe_tap
   assign m_axis_object_tid = s_axis_object_tid;
 
   // ---------------------------------------------------------------------------------- what is copied
-  typedef struct packed {
-    logic [15:0] stream;
-    logic [7:0]  epoch;
-    logic [63:0] object;
-  } object_t;
-
   object_t object, owner;
   logic open_q;  // the packet has begun
   logic copies, copies_q;  // its beat is copied
   logic owner_copied, follows, cut, push, room;
   logic spare_q;  // another packet may be copied
-  logic null_room_q;  // another result that says that there is none would find room
+  logic null_room_q;  // another result "not judged" finds room
   logic [LevelBits-1:0] level;
   logic [NullBits-1:0] nulls;
   logic [INSIDE-1:0] inside_q;  // packets, by their words
-  logic taken;  // the packet's word is
+  logic taken;  // the packet's word is in use
 
   assign object = '{extent.stream, extent.epoch, extent.object};
   assign follows = extent.offset == '0 || (owner_copied && owner == object);
@@ -181,7 +175,7 @@ module fb_pe_tap
   // ----------------------------------------------------------------------------------------- results
   logic null_valid, gives_null;
   logic held_q, held_null_q;  // a result is on offer, and which
-  logic null_went_q;  // the last one was such
+  logic null_went_q;  // the last one that went was "not judged"
   logic [PACKET_TAG_BITS-1:0] null_tid;
 
   fb_common_fifo #(

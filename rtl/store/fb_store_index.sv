@@ -221,8 +221,8 @@ module fb_store_index
   count_t unanswered_q;  // blocks of the group
   logic   bad_q;  // an answer was an error
   logic   again_q;  // behind the region's end comes its beginning
-  logic ends_q, few_q;  // no page is left, or fewer than blocks fit into the memory ...
-  logic settled_q;  // ... which is known
+  logic ends_q, few_q;  // `left_q` is 0, or less than Blocks; a cycle late
+  logic settled_q;  // `left_q` has not changed since
   logic summed_q, ends, none, lose, last_try, give_up, moves, steps, last, last_block;
   count_t candidates, group, leaving;
   logic [31:0] sum_q;

@@ -61,7 +61,7 @@ module fb_store_pages
   assign paged = cfg_page && (s_axis_row_tdata.flags & (ROW_SKIPPED | ROW_FAILED)) == '0;
   assign m_facts_tvalid = s_axis_row_tvalid && paged && room && places_ready;
   assign m_facts_tdata = s_axis_row_tdata.facts;
-  // Whether a row has a page, the last to be known of it, is not waited for.
+  // A row without a page waits for the header maker, too: ready does not hang on the row's data.
   assign s_axis_row_tready = room && (!cfg_page || (m_facts_tready && places_ready));
   assign takes = s_axis_row_tvalid && s_axis_row_tready;
 
