@@ -132,7 +132,7 @@ def bus(entry: dict[str, Any]) -> Bus:
         kind = f"fb_axil_if #(.AddrBits({of['address']}), .DataBits({of['data']}))"
     else:
         signals = entry["signals"]
-        widths = dict(re.findall(r"(\w+):(\d+)", signals))
+        widths = dict(re.findall(r"(\w+):(\S+)", signals))
         usual = {"tdata": "512", "tid": "8", "tuser": "1"}
         names = {"tdata": "DataBits", "tid": "TagBits", "tuser": "UserBits"}
         parameters = [

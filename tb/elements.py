@@ -160,8 +160,8 @@ class Bench:
     async def result(self) -> Result:
         """Take the next result."""
         word, tag, user = await self.result_word()
-        score = struct.unpack("<f", (word & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
-        return Result(tag, not user, word >> 32, score)
+        class_, score = struct.unpack("<Hf", word.to_bytes(6, "little"))
+        return Result(tag, not user, class_, score)
 
     def forget(self) -> None:
         """Do as after a reset."""

@@ -12,19 +12,26 @@ from typing import NamedTuple
 
 import cocotb
 import google_crc32c
+import numpy as np
 import pyarrow as pa
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
+import forms
 import frames
 import harness
 from forebay import spec
 from forebay.store import layout
-from forebay.store.index import TYPES
+from forebay.store.recording import arrow
+from forebay.store.schema import Column
 
 BEAT, PAGE = spec.USER_BEAT_BYTES, spec.PAGE_BYTES
 BLOCK = 512  # of a tar file
 PATIENCE_US = 400
+
+# What the index has.
+FORM = forms.chosen()
+RESULT_BITS = 8 * max(sum(of.bytes for of in FORM.results), 1)
 
 # A row between modules (fb_store_pkg::row_t): names and bits, the highest first.
 ROW_BITS = (
@@ -41,15 +48,15 @@ ROW_BITS = (
     ("time", 64),
     ("seconds", 34),
     ("crc32c", 32),
+    ("received", 32),
     ("has_result", 1),
-    ("class_", 16),
-    ("score", 32),
+    ("result", RESULT_BITS),
 )
 ROW_WIDTH = sum(bits for _, bits in ROW_BITS)
 
 
 class Row(NamedTuple):
-    """A row as modules hand it on; `score` is the bits of an IEEE single."""
+    """A row as modules hand it on; `result` has its columns, the first one lowest."""
 
     flags: int
     address: int
@@ -64,9 +71,9 @@ class Row(NamedTuple):
     time: int
     seconds: int
     crc32c: int
+    received: int
     has_result: int
-    class_: int
-    score: int
+    result: int
 
     @classmethod
     def unpack(cls, word: int) -> Row:
@@ -89,11 +96,16 @@ class Row(NamedTuple):
         """Make any row; `others` are fields that it has to have."""
         return cls(**({name: random.getrandbits(bits) for name, bits in ROW_BITS} | others))
 
-    def columns(self) -> dict[str, int]:
-        """Return what of it stands in the index."""
-        names = ("object", "offset", "address", "time", "length", "crc32c", "score", "missing")
-        found = {name: getattr(self, name) for name in (*names, "stream", "flags")}
-        return found | {"class": self.class_}
+    def columns(self) -> dict[str, object]:
+        """Return what of it stands in the index; of a result numbers of as many bits, or None."""
+        found = {of.name: getattr(self, of.name) for of in FORM.bases}
+        data, at = self.result.to_bytes(RESULT_BITS // 8, "little"), 0
+        for of in FORM.results:
+            own, at = data[at : at + of.bytes], at + of.bytes
+            values = np.frombuffer(own, f"<u{of.dtype.itemsize}").tolist()
+            value = own if of.kind == "bytes" else values if of.is_list else values[0]
+            found[of.name] = value if self.flags & spec.ROW_RESULT else None
+        return found
 
 
 def word_stream(kind: type, dut, prefix: str) -> AxiStreamSource | AxiStreamSink:
@@ -147,35 +159,33 @@ class Block(NamedTuple):
     rows: list[dict[str, int]]
 
 
-SCHEMA = pa.schema(
-    [
-        ("object", pa.uint64()),
-        ("offset", pa.uint64()),
-        ("address", pa.uint64()),
-        ("time", pa.timestamp("ns", "UTC")),
-        ("length", pa.uint32()),
-        ("crc32c", pa.uint32()),
-        ("score", pa.float32()),
-        ("missing", pa.uint32()),
-        ("stream", pa.uint16()),
-        ("class", pa.uint16()),
-        ("flags", pa.uint16()),
-    ]
-)
+SCHEMA = pa.schema([pa.field(of.name, arrow(of), of in FORM.results) for of in FORM.columns])
 
 
-def columns_of(page: bytes) -> list[dict[str, int]]:
-    """Let Arrow's own library read a block; scores and times come as their bits."""
+def bits_of(column: pa.Array, of: Column) -> list[object]:
+    """Return a column as lists of numbers of as many bits: singles and times as well."""
+    if of.kind == "bytes":
+        return column.to_pylist()
+    items = column.values if of.is_list else column
+    values = items.view(pa.from_numpy_dtype(np.dtype(f"<u{of.dtype.itemsize}")))
+    if not of.is_list:
+        return values.to_pylist()
+    there = column.is_valid().to_pylist()
+    lists = np.asarray(values).reshape(-1, of.size).tolist()
+    return [own if valid else None for own, valid in zip(lists, there, strict=True)]
+
+
+def columns_of(page: bytes) -> list[dict[str, object]]:
+    """Let Arrow's own library read a block."""
     stream = SCHEMA.serialize().to_pybytes() + page
     (batch,) = pa.ipc.open_stream(pa.py_buffer(stream))
     batch.validate(full=True)
-    kinds = {"score": pa.uint32(), "time": pa.uint64()}
-    names = batch.schema.names
-    lists = [batch.column(name).view(kinds.get(name, batch[name].type)) for name in names]
-    return [
-        dict(zip(names, row, strict=True))
-        for row in zip(*(each.to_pylist() for each in lists), strict=True)
-    ]
+    lists = [bits_of(batch.column(of.name), of) for of in FORM.columns]
+    nulls = [batch.column(of.name).null_count for of in FORM.results]
+    # Each column says how many, in front of the block.
+    assert nulls == [column.count(None) for column in lists[len(FORM.bases) :]]
+    names = [of.name for of in FORM.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
@@ -183,29 +193,27 @@ def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
     for write in writes:
         page = bytearray(write.data)
         assert len(page) == PAGE
-        place = slice(spec.INDEX_SESSION_AT, spec.INDEX_SESSION_AT + 16)
+        place = slice(FORM.session_at, FORM.columns_at)
         found, number, sum_ = struct.unpack("<QII", page[place])
         assert found == session
-        page[spec.INDEX_CRC_AT : spec.INDEX_CRC_AT + 4] = bytes(4)
+        page[FORM.crc_at : FORM.columns_at] = bytes(4)
         assert sum_ == google_crc32c.value(bytes(page))
         rows = columns_of(write.data)
-        assert 0 < len(rows) <= spec.INDEX_ROWS
+        assert 0 < len(rows) <= FORM.rows
         assert all(row["flags"] & spec.ROW_COUNTS for row in rows)
         yield Block(number, rows)
 
 
 def block_of(rows: list[Row], session: int, number: int) -> bytes:
-    """Make a block of the index with these rows, 64 at most."""
-    page = bytearray(layout.HEAD + random.randbytes(PAGE - len(layout.HEAD)))
-    for at in layout.COUNTS_AT:
-        struct.pack_into("<Q", page, at, len(rows))
-    page[layout.CRC_AT : layout.COLUMNS_AT] = bytes(4)
-    struct.pack_into("<QI", page, layout.SESSION_AT, session, number)
-    for name, _, at in layout.COLUMNS:
-        width = TYPES[name].itemsize
-        column = b"".join(row.columns()[name].to_bytes(width, "little") for row in rows)
+    """Make a block of the index with these rows; what no reader of ours looks at is noise."""
+    page = bytearray(random.randbytes(PAGE))
+    struct.pack_into("<Q", page, layout.COUNT_AT, len(rows))
+    struct.pack_into("<QII", page, FORM.session_at, session, number, 0)
+    for of in FORM.bases:
+        at = FORM.places[of.name]
+        column = b"".join(getattr(row, of.name).to_bytes(of.bytes, "little") for row in rows)
         page[at : at + len(column)] = column
-    struct.pack_into("<I", page, layout.CRC_AT, google_crc32c.value(bytes(page)))
+    struct.pack_into("<I", page, FORM.crc_at, google_crc32c.value(bytes(page)))
     return bytes(page)
 
 

@@ -38,6 +38,8 @@ BUILD_JOBS = str(min(2, os.cpu_count() or 1))
 BUILD_ARGS = [
     "--assert",
     "-Wno-fatal",
+    "-Werror-USERFATAL",
+    "-Werror-USERERROR",
     "-Wno-WIDTH",
     "-O3",
     "--output-split-cfuncs",
@@ -169,6 +171,7 @@ def simulate(
     *,
     filelist: str | None = None,
     extra_sources: Sequence[Path] = (),
+    replaced: Mapping[str, Path] | None = None,
     interfaces: Mapping[str, Interface] | None = None,
     defines: Sequence[str] = (),
     testcase: str | Sequence[str] | None = None,
@@ -188,6 +191,8 @@ def simulate(
         Filelist relative to the repository; `rtl/<area>/<area>.f` by default.
     extra_sources : sequence of Path, optional
         Sources beside the filelist's, such as a wrapper in the test's folder.
+    replaced : mapping, optional
+        Sources in whose place others stand, by the path in the repository.
     interfaces : mapping, optional
         Ports that are interfaces, with their types; or with type and reset, where that is not
         `rst`. The test sees them, and the module as `u_dut`, inside a bench that has the other
@@ -208,8 +213,11 @@ def simulate(
     test_path = Path(test_file).resolve()
     area = test_path.parent.parent.name
     sources = read_filelist(ROOT / (filelist or f"rtl/{area}/{area}.f")) + list(extra_sources)
+    others = {ROOT / path: other for path, other in (replaced or {}).items()}
+    sources = [others.get(source, source) for source in sources]
     values = dict(parameters or {})
     settings = [f"{key}{value}" for key, value in values.items()]
+    settings += [other.parent.name for other in others.values()]
     name = "-".join([toplevel, *settings, *(path.stem for path in extra_sources), *defines])
     # What is not ours is built beside its test bench.
     ours = test_path.is_relative_to(ROOT / "tb")

@@ -5,8 +5,10 @@
 
 use std::sync::OnceLock;
 
-use forebay_spec::store::index::{self, Block};
+use forebay_spec::store::index::Block;
+use forebay_spec::store::layout::Layout;
 use forebay_spec::store::page::Facts;
+use forebay_spec::store::schema::{SCHEMA_BYTES, Schema};
 use forebay_spec::store::superblock::{self, Superblock};
 use forebay_spec::store::{PAGE_BYTES, Session, tar};
 use forebay_store::{
@@ -27,24 +29,30 @@ fn pages(data: &[u8]) {
     let mut page = [0; PAGE_BYTES];
     let length = data.len().min(PAGE_BYTES);
     page[..length].copy_from_slice(&data[..length]);
-    if let Some(facts) = Facts::parse(&page) {
+    // Of a schema that the same bytes are, if they are one.
+    let own = page[superblock::SCHEMA_AT..].first_chunk::<SCHEMA_BYTES>();
+    let schema = own.and_then(Schema::from_bytes).unwrap_or_default();
+    let layout = Layout::new(superblock::VERSION, schema);
+    if let Some(facts) = Facts::parse(&page, &schema) {
         assert_eq!(facts.to_page(), page);
     }
     let _ = page.first_chunk().map(tar::parse);
     // Every checksum passes here: the code behind it must check the fields, too.
     let (superblock, block) = (
         sealed(page, superblock::CRC_AT),
-        sealed(page, index::CRC_AT),
+        sealed(page, layout.crc_at()),
     );
     if let Ok(read) = Superblock::parse(&superblock, |_, _| 0) {
         assert_eq!(read.check(), Ok(()));
         assert!(read.index.end() <= read.drive.bytes && read.data.end() <= read.drive.bytes);
     }
     let session = Session([0; 16]);
-    if let Ok(read) = Block::parse(&block, session, |_, _| 0) {
+    if let Ok(read) = Block::parse(&block, session, &layout, |_, _| 0) {
+        let again = read.to_bytes(session, &layout, |_, _| 0);
+        let read = Block::parse(&again, session, &layout, |_, _| 0);
         assert_eq!(
-            read.to_bytes(session, |_, _| 0)[..index::CRC_AT],
-            block[..index::CRC_AT]
+            read.map(|read| read.to_bytes(session, &layout, |_, _| 0)),
+            Ok(again)
         );
     }
 }
@@ -69,7 +77,7 @@ fn base(closed: bool, ring: bool) -> &'static [u8] {
         for object in 0..70u64 {
             let about = Extent {
                 object,
-                result: Some((1, 0.5)),
+                result: Some([1; 64]),
                 ..Extent::default()
             };
             let bytes = vec![object as u8; 10 * object as usize];
@@ -121,8 +129,9 @@ fn seal(page: &mut [u8]) {
     let (sum, at) = if page.starts_with(b"FBSTORE") {
         (crc32c(0, &page[..superblock::CRC_AT]), superblock::CRC_AT)
     } else {
-        page[index::CRC_AT..index::CRC_AT + 4].fill(0);
-        (crc32c(0, page), index::CRC_AT)
+        let at = Layout::new(superblock::VERSION, Schema::default()).crc_at();
+        page[at..at + 4].fill(0);
+        (crc32c(0, page), at)
     };
     page[at..at + 4].copy_from_slice(&sum.to_le_bytes());
 }

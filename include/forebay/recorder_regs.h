@@ -18,7 +18,7 @@ extern "C" {
 #define RECORDER__VERSION__MINOR_bm 0xff00
 #define RECORDER__VERSION__MINOR_bp 8
 #define RECORDER__VERSION__MINOR_bw 8
-#define RECORDER__VERSION__MINOR_reset 0x1
+#define RECORDER__VERSION__MINOR_reset 0x2
 #define RECORDER__VERSION__MAJOR_bm 0xffff0000
 #define RECORDER__VERSION__MAJOR_bp 16
 #define RECORDER__VERSION__MAJOR_bw 16
@@ -335,6 +335,11 @@ typedef struct __attribute__ ((__packed__)) {
 #define RECORDER__REPLAYED_BLOCKS__BLOCKS_bp 0
 #define RECORDER__REPLAYED_BLOCKS__BLOCKS_bw 32
 
+// reg - recorder::schema
+#define RECORDER__SCHEMA__RESULTS_bm 0xffffffff
+#define RECORDER__SCHEMA__RESULTS_bp 0
+#define RECORDER__SCHEMA__RESULTS_bw 32
+
 // mem - recorder::element_status
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
@@ -381,7 +386,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t replay;
     uint64_t replayed;
     uint64_t replayed_blocks;
-    uint8_t RESERVED_170_17f[0x10];
+    uint64_t schema;
+    uint8_t RESERVED_178_17f[0x8];
     recorder__element_status_t element_status;
 } recorder_t;
 

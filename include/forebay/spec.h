@@ -183,31 +183,15 @@
 #define FB_PACKET_TAG_BITS    0x20u
 #define FB_PACKET_HEAD_BITS   0x140u
 
-/* Index of the store: bytes of a block, and bits of a row's flags */
-#define FB_INDEX_ROWS       0x40u
-#define FB_INDEX_COUNT_AT   0x48u
-#define FB_INDEX_SESSION_AT 0x270u
-#define FB_INDEX_NUMBER_AT  0x278u
-#define FB_INDEX_CRC_AT     0x27cu
-#define FB_INDEX_OBJECT_AT  0x280u
-#define FB_INDEX_OFFSET_AT  0x480u
-#define FB_INDEX_ADDRESS_AT 0x680u
-#define FB_INDEX_TIME_AT    0x880u
-#define FB_INDEX_LENGTH_AT  0xa80u
-#define FB_INDEX_CRC32C_AT  0xb80u
-#define FB_INDEX_SCORE_AT   0xc80u
-#define FB_INDEX_MISSING_AT 0xd80u
-#define FB_INDEX_STREAM_AT  0xe80u
-#define FB_INDEX_CLASS_AT   0xf00u
-#define FB_INDEX_FLAGS_AT   0xf80u
-#define FB_ROW_COUNTS       0x1u
-#define FB_ROW_WHOLE        0x2u
-#define FB_ROW_CUT          0x4u
-#define FB_ROW_SKIPPED      0x8u
-#define FB_ROW_FAILED       0x10u
-#define FB_ROW_RESULT       0x20u
-#define FB_ROW_LATE         0x40u
-#define FB_ROW_CODE_LSB     0x8u
+/* Index of the store: bits of a row's flags */
+#define FB_ROW_COUNTS   0x1u
+#define FB_ROW_WHOLE    0x2u
+#define FB_ROW_CUT      0x4u
+#define FB_ROW_SKIPPED  0x8u
+#define FB_ROW_FAILED   0x10u
+#define FB_ROW_RESULT   0x20u
+#define FB_ROW_LATE     0x40u
+#define FB_ROW_CODE_LSB 0x8u
 
 /* Blocks of a capture (pcapng) that hardware writes */
 #define FB_PCAPNG_PACKET        0x6u

@@ -40,6 +40,7 @@ REPLAY_FROM = 0x150
 REPLAY = 0x158
 REPLAYED = 0x160
 REPLAYED_BLOCKS = 0x168
+SCHEMA = 0x170
 ELEMENT_STATUS = 0x180
 
 MEMORIES = {
@@ -190,10 +191,13 @@ FIELDS = {
     "replayed_blocks": {
         "blocks": (31, 0),
     },
+    "schema": {
+        "results": (31, 0),
+    },
 }
 
 RESETS = {
-    "version": 0x3152424600020100,
+    "version": 0x3152424600020200,
     "control": 0x0,
     "stride": 0x0,
     "data_address": 0x0,

@@ -186,23 +186,7 @@ package fb_spec_pkg;
   localparam int unsigned PACKET_TAG_BITS = 32;
   localparam int unsigned PACKET_HEAD_BITS = 320;
 
-  // Index of the store: bytes of a block, and bits of a row's flags
-  localparam int unsigned INDEX_ROWS = 64;
-  localparam int unsigned INDEX_COUNT_AT = 72;
-  localparam int unsigned INDEX_SESSION_AT = 624;
-  localparam int unsigned INDEX_NUMBER_AT = 632;
-  localparam int unsigned INDEX_CRC_AT = 636;
-  localparam int unsigned INDEX_OBJECT_AT = 640;
-  localparam int unsigned INDEX_OFFSET_AT = 1152;
-  localparam int unsigned INDEX_ADDRESS_AT = 1664;
-  localparam int unsigned INDEX_TIME_AT = 2176;
-  localparam int unsigned INDEX_LENGTH_AT = 2688;
-  localparam int unsigned INDEX_CRC32C_AT = 2944;
-  localparam int unsigned INDEX_SCORE_AT = 3200;
-  localparam int unsigned INDEX_MISSING_AT = 3456;
-  localparam int unsigned INDEX_STREAM_AT = 3712;
-  localparam int unsigned INDEX_CLASS_AT = 3840;
-  localparam int unsigned INDEX_FLAGS_AT = 3968;
+  // Index of the store: bits of a row's flags
   localparam logic [15:0] ROW_COUNTS = 16'h1;
   localparam logic [15:0] ROW_WHOLE = 16'h2;
   localparam logic [15:0] ROW_CUT = 16'h4;

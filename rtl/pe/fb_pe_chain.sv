@@ -16,7 +16,9 @@
 module fb_pe_chain
   import fb_spec_pkg::*;
   import fb_pe_pkg::*;
-(
+#(
+    localparam int unsigned ResultBits = 48
+) (
     input  wire             clk,
     input  wire             rst,
     input  wire  [8*64-1:0] cfg,    // of stage i from bit 64 * i on
@@ -43,11 +45,12 @@ module fb_pe_chain
     output logic [                1:0] m_axis_object_tuser,
     output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
 
-    // One for each object that ends with nothing missing, in any order: score, an IEEE single, and
-    // above it the class; TUSER where it was not judged; TID is that of the packet that ends it.
+    // One for each object that ends with nothing missing, in any order: the columns of the manifest of
+    // the element that gives it, the first one lowest; TUSER where it was not judged; TID is that of
+    // the packet that ends it.
     output logic                       m_axis_result_tvalid,
     input  wire                        m_axis_result_tready,
-    output logic [               47:0] m_axis_result_tdata,
+    output logic [     ResultBits-1:0] m_axis_result_tdata,
     output logic                       m_axis_result_tuser,
     output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid,
 

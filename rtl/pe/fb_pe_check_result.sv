@@ -16,7 +16,8 @@
 module fb_pe_check_result
   import fb_spec_pkg::*;
 #(
-    parameter int unsigned Patience = 65536  // cycles from a packet's end to a result; 0: any
+    parameter int unsigned ResultBits = 48,    // of a result
+    parameter int unsigned Patience   = 65536  // cycles from a packet's end to a result; 0: any
 ) (
     input wire clk,
     input wire rst,
@@ -29,13 +30,13 @@ module fb_pe_check_result
 
     input wire                       valid,
     input wire                       ready,
-    input wire [               47:0] data,
+    input wire [     ResultBits-1:0] data,
     input wire                       user,
     input wire [PACKET_TAG_BITS-1:0] tid
 );
 
   fb_axis_check #(
-      .Width(49 + PACKET_TAG_BITS),
+      .Width(1 + ResultBits + PACKET_TAG_BITS),
       .Name ("m_axis_result")
   ) u_result (
       .clk,

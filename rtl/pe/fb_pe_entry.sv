@@ -6,8 +6,8 @@
 //              until the packet comes. The n-th packet is that of the n-th tag: its beats wait until
 //              that is there, and carry it as TID. What is known of it goes to the elements in the
 //              cycle before its first beat. The tag is taken with the packet's end: who keeps the tags
-//              learns then whether an object of which nothing is missing ends with it, which has a
-//              result.
+//              learns then how long it is, and whether an object of which nothing is missing ends with
+//              it, which has a result.
 // Handshake:   valid/ready; the path of packets ends in registers here, that of extents passes. The
 //              beginning of a packet waits while INSIDE are in the chain.
 // Latency:     1 cycle.
@@ -37,6 +37,7 @@ module fb_pe_entry
     output logic                       s_axis_tag_tready,
     input  wire  [PACKET_TAG_BITS-1:0] s_axis_tag_tdata,
     output logic                       ends_object,
+    output logic [               31:0] received,           // its bytes
 
     input  wire                        s_axis_object_tvalid,
     output logic                       s_axis_object_tready,
@@ -66,6 +67,7 @@ module fb_pe_entry
   logic room, known, there, free, enters, ends;
   logic open_q;  // the packet has begun
   logic [CountBits-1:0] inside_q;  // packets in the chain
+  logic [31-$clog2(USER_BEAT_BYTES):0] beats_q;  // of the packet that have entered
 
   assign s_axis_extent_tready = m_axis_extent_tready && room;
   assign m_axis_extent_tvalid = s_axis_extent_tvalid && room;
@@ -93,13 +95,15 @@ module fb_pe_entry
   assign ends = enters && s_axis_object_tlast;
   assign s_axis_tag_tready = ends;
   assign ends_object = (s_axis_object_tuser & PACKET_ENDS_OBJECT) != '0;
+  assign received = {beats_q, 6'd0} + 32'($countones(s_axis_object_tkeep));
   assign extent_valid = enters && !open_q;
   assign extent_tid = s_axis_tag_tdata;
 
   always_ff @(posedge clk) begin : follow
     if (enters) open_q <= !s_axis_object_tlast;
     if (extent_valid != leaves) inside_q <= leaves ? inside_q - 1'b1 : inside_q + 1'b1;
-    if (rst) {open_q, inside_q} <= '0;
+    if (enters) beats_q <= s_axis_object_tlast ? '0 : beats_q + 1'b1;
+    if (rst) {open_q, inside_q, beats_q} <= '0;
   end
 
   fb_common_skid #(

@@ -44,8 +44,8 @@ module fb_pe_mean
     output logic [                1:0] m_axis_object_tuser,
     output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
 
-    // One for each object that ends with nothing missing, in any order: score, an IEEE single, and
-    // above it the class; TUSER where it was not judged; TID is that of the packet that ends it.
+    // One for each object that ends with nothing missing, in any order: the columns of the manifest,
+    // the first one lowest; TUSER where it was not judged; TID is that of the packet that ends it.
     output logic                       m_axis_result_tvalid,
     input  wire                        m_axis_result_tready,
     output logic [               47:0] m_axis_result_tdata,
@@ -216,7 +216,7 @@ module fb_pe_mean
 
   assign m_axis_result_tvalid = divides_q && done;
   assign m_axis_result_tdata = {
-    15'd0, integer_q >= cfg[7:0], dark_q ? 32'd0 : {1'b0, exponent_q, mantissa_q[22:0]}
+    dark_q ? 32'd0 : {1'b0, exponent_q, mantissa_q[22:0]}, 15'd0, integer_q >= cfg[7:0]
   };
 
   // Of the settings only the threshold counts.

@@ -25,7 +25,8 @@ module fb_pe_tap
   import fb_pe_pkg::*;
 #(
     parameter bit Skips = 1'b0,  // what the branch has no room for is not copied
-    parameter int unsigned Beats = 512  // in the FIFO, a power of two, 8 to 4096
+    parameter int unsigned Beats = 512,  // in the FIFO, a power of two, 8 to 4096
+    parameter int unsigned ResultBits = 48  // of a result
 ) (
     input wire clk,
     input wire rst,
@@ -65,12 +66,12 @@ module fb_pe_tap
     // Results of the branch, and with those of what it did not see.
     input  wire                        s_axis_result_tvalid,
     output logic                       s_axis_result_tready,
-    input  wire  [               47:0] s_axis_result_tdata,
+    input  wire  [     ResultBits-1:0] s_axis_result_tdata,
     input  wire                        s_axis_result_tuser,
     input  wire  [PACKET_TAG_BITS-1:0] s_axis_result_tid,
     output logic                       m_axis_result_tvalid,
     input  wire                        m_axis_result_tready,
-    output logic [               47:0] m_axis_result_tdata,
+    output logic [     ResultBits-1:0] m_axis_result_tdata,
     output logic                       m_axis_result_tuser,
     output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid,
 
@@ -252,7 +253,7 @@ module fb_pe_tap
   );
 
   fb_axis_check #(
-      .Width(49 + PACKET_TAG_BITS),
+      .Width(1 + ResultBits + PACKET_TAG_BITS),
       .Name ("m_axis_result")
   ) u_check_result (
       .clk,

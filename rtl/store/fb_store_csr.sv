@@ -189,6 +189,7 @@ module fb_store_csr (
         logic replay;
         logic replayed;
         logic replayed_blocks;
+        logic schema;
         logic element_status;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -247,6 +248,7 @@ module fb_store_csr (
         decoded_reg_strb.replay = cpuif_req_masked & (cpuif_addr == 12'h158);
         decoded_reg_strb.replayed = cpuif_req_masked & (cpuif_addr == 12'h160) & !cpuif_req_is_wr;
         decoded_reg_strb.replayed_blocks = cpuif_req_masked & (cpuif_addr == 12'h168) & !cpuif_req_is_wr;
+        decoded_reg_strb.schema = cpuif_req_masked & (cpuif_addr == 12'h170) & !cpuif_req_is_wr;
         decoded_reg_strb.element_status = cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
         decoded_err = '0;
@@ -1722,7 +1724,7 @@ module fb_store_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h1;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h2;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h2;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h31524246;
         end
@@ -1861,6 +1863,9 @@ module fb_store_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h168)) begin
             readback_data_var[ad_hi(12'h168)][31:0] = hwif_in.replayed_blocks.blocks.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h170)) begin
+            readback_data_var[ad_hi(12'h170)][31:0] = hwif_in.schema.results.next;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -240,6 +240,14 @@ package fb_store_csr_pkg;
     } recorder__replayed_blocks__in_t;
 
     typedef struct packed {
+        logic [31:0] next;
+    } recorder__schema__results__in_t;
+
+    typedef struct packed {
+        recorder__schema__results__in_t results;
+    } recorder__schema__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -267,6 +275,7 @@ package fb_store_csr_pkg;
         recorder__replay__in_t replay;
         recorder__replayed__in_t replayed;
         recorder__replayed_blocks__in_t replayed_blocks;
+        recorder__schema__in_t schema;
         recorder__element_status__in_t element_status;
     } recorder__in_t;
 

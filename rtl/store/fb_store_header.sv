@@ -3,7 +3,7 @@
 // fb_store_header: the page in front of an extent's payload: tar header, JSON, tar header.
 //
 // What:        goes through the template of fb_store_rom_pkg word by word and fills its holes from a
-//              memory of 256 characters, which fb_store_bin2ascii fills with the extent's numbers. What
+//              memory of characters, which fb_store_bin2ascii fills with the extent's numbers. What
 //              it writes is, byte by byte, forebay_spec::store::page::Facts::to_page(). The fields
 //              of one page are written while the one before leaves, behind the place where these
 //              were read for the last time. With `cfg_small` it is the last 512 bytes alone, the
@@ -73,10 +73,7 @@ module fb_store_header
   localparam int unsigned PlaceSumSecond = 44;
   localparam int unsigned PlaceMissing = 46;
   localparam int unsigned PlaceSender = 49;
-  localparam int unsigned PlaceClass = 50;
-  localparam int unsigned PlaceWhole = 52;
-  localparam int unsigned PlaceScore = 54;
-  localparam int unsigned PlaceFraction = 56;
+  localparam int unsigned PlaceWhole = 50;  // behind it a result, whose holes have these places
 
   // A field of the template: its holes, and what they become.
   function automatic logic [7:0] moved(input int unsigned hole, input int unsigned field,
@@ -87,9 +84,6 @@ module fb_store_header
 
   function automatic logic [7:0] places(input int unsigned hole, input logic second);
     if (hole >= FIELD_WHOLE) return moved(hole, FIELD_WHOLE, 5, PlaceWhole, 2);
-    if (hole >= FIELD_SCORE + 8) return moved(hole, FIELD_SCORE + 8, 7, PlaceFraction, 2);
-    if (hole >= FIELD_SCORE) return moved(hole, FIELD_SCORE, 8, PlaceScore, 2);
-    if (hole >= FIELD_CLASS) return moved(hole, FIELD_CLASS, 5, PlaceClass, 2);
     if (hole >= FIELD_CRC) return moved(hole, FIELD_CRC, 8, PlaceCrc, 2);
     if (hole >= FIELD_TIME) return moved(hole, FIELD_TIME, 20, PlaceTime, 5);
     if (hole >= FIELD_SENDER) return moved(hole, FIELD_SENDER, 3, PlaceSender, 1);
@@ -110,11 +104,15 @@ module fb_store_header
     return moved(hole, FIELD_NAME_STREAM, 5, PlaceStream, 2);
   endfunction
 
+  function automatic logic of_result(input int unsigned word);
+    return word >= RESULT_WORD && word < Seconds;
+  endfunction
+
   function automatic rom_t rom_of(input rom_t page);
     for (int unsigned word = 0; word < RomWords; word++) begin
       for (int unsigned at = 0; at < 8; at++) begin
         rom_of[word][9*at+:9] = page[word][9*at+:9];
-        if (page[word][9*at+8])
+        if (page[word][9*at+8] && !of_result(word))
           rom_of[word][9*at+:8] = places(32'(page[word][9*at+:8]), word >= Seconds);
       end
     end
@@ -139,9 +137,10 @@ module fb_store_header
     behind_holes = first;
     for (int unsigned word = first; word < last; word++) begin
       for (int unsigned at = 0; at < 8; at++) begin
-        if (Part[word][9*at+8] &&
-            !(Part[word][9*at+:8] >= 8'(FIELD_SESSION) &&
-              Part[word][9*at+:8] < 8'(FIELD_OBJECT)))
+        if (Part[word][9*at+8] && !(!of_result(
+                word
+            ) && Part[word][9*at+:8] >= 8'(FIELD_SESSION) &&
+                Part[word][9*at+:8] < 8'(FIELD_OBJECT)))
           behind_holes = word + 1;
       end
     end
@@ -172,7 +171,7 @@ module fb_store_header
       Smalls, RomWords
   ) + 2 - Smalls + 7) / 8;
 
-  if (BlankBeat >= FeedBeat || TextEnd > BlankBeat || HeadEnd > 63 || SmallEnd > 63)
+  if (BlankBeat >= FeedBeat || TextEnd > FeedBeat || HeadEnd > 63 || SmallEnd > 63)
   begin : gen_bad_template
     $fatal(
         1,
@@ -184,8 +183,9 @@ module fb_store_header
   end
 
   // -------------------------------------------------------------------------------------- characters
-  logic text_free, head_free, head_done, text_late, whole, we;
-  logic [ 5:0] waddr;
+  localparam int unsigned PlaceBits = $clog2(FIELD_WORDS);
+  logic text_free, head_free, head_done, text_late, whole, has_result, we;
+  logic [PlaceBits-1:0] waddr;
   logic [31:0] wdata;
   fb_store_bin2ascii #(
       .Bits(DigitBits),
@@ -201,6 +201,7 @@ module fb_store_header
       .s_facts_tready,
       .s_facts_tdata,
       .whole,
+      .has_result,
       .text_free,
       .head_free,
       .head_done,
@@ -211,7 +212,8 @@ module fb_store_header
   );
 
   // --------------------------------------------------------------------------------------- the words
-  logic busy_q, due_q, due_whole_q, whole_q;  // a page leaves; the next one may
+  logic busy_q, due_q;  // a page leaves; the next one may
+  logic [1:0] due_whole_q, whole_q;  // whether it has a result, and is of a whole object
   logic [5:0] beat_q;
   logic [2:0] slice_q;
   logic run, steps, beat_ends, page_ends, begins, blanks;
@@ -237,7 +239,7 @@ module fb_store_header
   always_ff @(posedge clk) begin : walk
     if (head_done) due_q <= 1'b1;
     else if (begins) due_q <= 1'b0;
-    if (head_done) due_whole_q <= whole;
+    if (head_done) due_whole_q <= {has_result, whole};
     if (begins) whole_q <= due_whole_q;
     if (begins) busy_q <= 1'b1;
     else if (page_ends) busy_q <= 1'b0;
@@ -264,11 +266,13 @@ module fb_store_header
   // A cycle later: the word is there, its holes are filled.
   logic [71:0] rom_q;
   logic [63:0] filled;
-  logic step_q, end_q, last_q, clear_q, feed_q, put_q, header_q;
+  logic step_q, end_q, last_q, clear_q, feed_q, put_q, header_q, result_q, bank_q;
   logic [2:0] put_slice_q;
   always_ff @(posedge clk) begin : look_up
     if (run) begin
-      rom_q <= rom[{whole_q, word}];
+      rom_q <= rom[{whole_q[0], word}];
+      result_q <= whole_q[1];
+      bank_q <= of_result(32'(word));
       step_q <= steps;
       end_q <= beat_ends;
       last_q <= page_ends;
@@ -283,25 +287,26 @@ module fb_store_header
 
   for (genvar at = 0; at < 8; at++) begin : gen_lane
     logic [3:0][7:0] four;
-    logic [7:0] number;
+    logic [7:0] number, literal;
     logic name;
     assign number = rom_q[9*at+:8];
     fb_common_lutram #(
         .Width(32),
-        .Depth(64)
+        .Depth(FIELD_WORDS)
     ) u_fields (
         .clk,
         .we,
         .waddr,
         .wdata,
-        .raddr(number[7:2]),
+        .raddr(PlaceBits'({bank_q, number[7:2]})),
         .rdata(four)
     );
     // In names zeros stand where numbers have blanks, which differ from them by a bit.
     assign name = header_q && (
         (number[7:2] >= 6'(PlaceObject) && number[7:2] < 6'(PlaceSeconds)) ||
         (cfg_small && number[7:2] >= 6'(PlaceTime) && number[7:2] < 6'(PlaceLength)));
-    assign filled[8*at+:8] = rom_q[9*at+8] ? four[number[1:0]] | {3'd0, name, 4'd0} : number;
+    assign literal = number[7] && !result_q ? Blank : {1'b0, number[6:0]};
+    assign filled[8*at+:8] = rom_q[9*at+8] ? four[number[1:0]] | {3'd0, name, 4'd0} : literal;
   end
 
   // ----------------------------------------------------------------------------------------- the beat

@@ -2,7 +2,7 @@
 //
 // fb_store_index: rows into blocks of an Arrow stream, each a page of the SSD.
 //
-// What:        puts each row into columns, until there are 64, the oldest of them has waited long
+// What:        puts each row into columns, until a block is full, the oldest of its rows has waited long
 //              enough, or `sync` found them; the block says how many it has. It goes to the next page of
 //              a region: at its end to the beginning with `cfg_ring`, else its rows are lost, and
 //              counted.
@@ -14,9 +14,10 @@
 //              times; then its rows are lost, and counted. So are those of a group if the flush for
 //              their data has failed as often.
 // Handshake:   valid/ready.
-// Latency:     a row is in its columns after 12 cycles; a block takes 142 cycles to the checksum, two
-//              answers of the SSD, and 66 cycles to be written.
-// Throughput:  a row in 12 cycles, while up to Blocks - 1 blocks wait for answers.
+// Latency:     a row is in its columns after 14 cycles with a score and a class; a block takes 142 cycles
+//              to the checksum, two answers of the SSD, and 66 cycles to be written.
+// Throughput:  a row in as many cycles as it has slices, 12, and one more, while up to Blocks - 1 blocks
+//              wait for answers.
 // Limits:      `restart` only while `busy` is low and `rows` is 0; settings are steady otherwise.
 //              512-bit registers: one, the block RAM's.
 // Does not implement: the first page of the stream and its end, which the host writes.
@@ -26,6 +27,7 @@
 module fb_store_index
   import fb_spec_pkg::*;
   import fb_store_pkg::*;
+  import fb_store_rom_pkg::*;
 #(
     parameter int unsigned Blocks = 8,  // in the memory, a power of two, 2 to 16
     parameter int unsigned Tries  = 3   // of a flush, and of a block alone, 1 to 7
@@ -73,9 +75,9 @@ module fb_store_index
   localparam int unsigned PageBits = 64 - PAGE_SHIFT;
   localparam int unsigned BeatBits = PAGE_SHIFT - $clog2(USER_BEAT_BYTES);
   localparam int unsigned RowBits = $clog2(INDEX_ROWS);
-  localparam int unsigned HeadBeats = INDEX_OBJECT_AT / USER_BEAT_BYTES;
+  localparam int unsigned HeadBeats = INDEX_COLUMNS_AT / USER_BEAT_BYTES;
   localparam int unsigned HeadWords = USER_BEAT_BYTES / 8;
-  localparam int unsigned Columns = 11;
+  localparam int unsigned SliceBits = $clog2(INDEX_SLICES);
   localparam int unsigned SlotBits = $clog2(Blocks);
 
   if (Blocks < 2 || Blocks > 16 || (Blocks & (Blocks - 1)) != 0) begin : gen_bad_blocks
@@ -93,63 +95,77 @@ module fb_store_index
   assign filling = oldest_q + full_q[SlotBits-1:0];
 
   // ----------------------------------------------------------------------------------------- filling
-  // One column of one row a cycle. Behind the last row columns have what they had before.
+  // One slice of one row a cycle. Behind the last row columns have what they had before.
   typedef enum logic [1:0] {
     TAKE,
-    COLUMN,
+    SLICE,
     FULL
   } fill_e;
 
   fill_e fill_q;
-  logic [$clog2(Columns)-1:0] column_q;
+  logic [SliceBits-1:0] slice_q;
   logic [RowBits:0] count_q;  // rows in it
+  logic [RowBits:0] nulls_q;  // of them those without a result
+  logic [63:0] valid_q, valid;  // the others, a bit each
   logic [RowBits-1:0] row_q;  // the one being written
   logic [31:0] waited_q;
   logic owed_q;  // `sync` found rows here
 
-  logic hand_over, due;
-  logic [63:0] value;
-  logic [PAGE_SHIFT-1:0] place;
-  logic [USER_BEAT_BYTES-1:0] lanes;
-
+  logic hand_over, due, has_result;
   assign due = count_q != '0 && (owed_q || (cfg_wait != '0 && waited_q >= cfg_wait));
-  assign s_axis_row_tready = fill_q == COLUMN && column_q == '0;
+  assign s_axis_row_tready = fill_q == SLICE && slice_q == '0;
+  assign has_result = (s_axis_row_tdata.flags & ROW_RESULT) != '0;
+  assign valid = valid_q | 64'(has_result) << row_q;
 
-  // The value repeated all over a beat, and in which bytes it counts.
-  function automatic logic [PAGE_SHIFT-1:0] at(input logic [PAGE_SHIFT-1:0] first,
-                                               input logic [3:0] bytes);
-    return first + PAGE_SHIFT'(bytes) * PAGE_SHIFT'(row_q);
-  endfunction
+  // A row in the order of INDEX_SLICE, and the slice of it: where it lies, how long it is, how far from
+  // that of the next row.
+  logic [64+RESULT_BITS+416-1:0] bits;
+  logic [63:0] slice, value_q;
+  logic [1:0] size;
+  logic [6:0] stride;
+  logic [PAGE_SHIFT-1:0] first, place;
+  logic [USER_BEAT_BYTES-1:0] lanes_q;
+  logic [BeatBits-1:0] line_q;
+  logic [$clog2(USER_BEAT_BYTES)-1:0] offset_q;
+  logic writes_q;
+
+  assign bits = {
+    valid,
+    s_axis_row_tdata.facts.result,
+    s_axis_row_tdata.flags,
+    s_axis_row_tdata.facts.stream,
+    s_axis_row_tdata.facts.received,
+    s_axis_row_tdata.facts.missing,
+    s_axis_row_tdata.facts.crc32c,
+    s_axis_row_tdata.facts.length,
+    s_axis_row_tdata.facts.time_,
+    s_axis_row_tdata.address,
+    s_axis_row_tdata.facts.offset,
+    s_axis_row_tdata.facts.object
+  };
 
   always_comb begin : choose
-    unique case (column_q)
-      4'd10:
-      {value, place} = {s_axis_row_tdata.facts.object, at(PAGE_SHIFT'(INDEX_OBJECT_AT), 4'd8)};
-      4'd9:
-      {value, place} = {s_axis_row_tdata.facts.offset, at(PAGE_SHIFT'(INDEX_OFFSET_AT), 4'd8)};
-      4'd8: {value, place} = {s_axis_row_tdata.address, at(PAGE_SHIFT'(INDEX_ADDRESS_AT), 4'd8)};
-      4'd7: {value, place} = {s_axis_row_tdata.facts.time_, at(PAGE_SHIFT'(INDEX_TIME_AT), 4'd8)};
-      4'd6:
-      {value, place} = {{2{s_axis_row_tdata.facts.length}}, at(PAGE_SHIFT'(INDEX_LENGTH_AT), 4'd4)};
-      4'd5:
-      {value, place} = {{2{s_axis_row_tdata.facts.crc32c}}, at(PAGE_SHIFT'(INDEX_CRC32C_AT), 4'd4)};
-      4'd4:
-      {value, place} = {{2{s_axis_row_tdata.facts.score}}, at(PAGE_SHIFT'(INDEX_SCORE_AT), 4'd4)};
-      4'd3:
-      {value, place} = {
-        {2{s_axis_row_tdata.facts.missing}}, at(PAGE_SHIFT'(INDEX_MISSING_AT), 4'd4)
-      };
-      4'd2:
-      {value, place} = {{4{s_axis_row_tdata.facts.stream}}, at(PAGE_SHIFT'(INDEX_STREAM_AT), 4'd2)};
-      4'd1:
-      {value, place} = {{4{s_axis_row_tdata.facts.class_}}, at(PAGE_SHIFT'(INDEX_CLASS_AT), 4'd2)};
-      default:
-      {value, place} = {{4{s_axis_row_tdata.flags}}, at(PAGE_SHIFT'(INDEX_FLAGS_AT), 4'd2)};
+    {slice, size, stride, first} = '0;
+    for (int unsigned at = 0; at < INDEX_SLICES; at++) begin
+      if (slice_q == SliceBits'(at)) begin
+        slice = 64'(bits >> INDEX_SLICE[at][30:21]);
+        {size, stride, first} = INDEX_SLICE[at][20:0];
+      end
+    end
+    place = first;
+    for (int at = 0; at < 7; at++) if (stride[at]) place += PAGE_SHIFT'(row_q) << at;
+  end
+
+  // The slice repeated all over a beat, and in which bytes it counts.
+  always_ff @(posedge clk) begin : place_slice
+    unique case (size)
+      2'd0: {value_q, lanes_q} <= {{8{slice[7:0]}}, USER_BEAT_BYTES'('h1)};
+      2'd1: {value_q, lanes_q} <= {{4{slice[15:0]}}, USER_BEAT_BYTES'('h3)};
+      2'd2: {value_q, lanes_q} <= {{2{slice[31:0]}}, USER_BEAT_BYTES'('hf)};
+      default: {value_q, lanes_q} <= {slice, USER_BEAT_BYTES'('hff)};
     endcase
-    lanes = column_q >= 4'd7 ? USER_BEAT_BYTES'('hff) :
-        column_q >= 4'd3 ? USER_BEAT_BYTES'('hf) : USER_BEAT_BYTES'('h3);
-    lanes = lanes << place[$clog2(USER_BEAT_BYTES)-1:0];
-    if (fill_q != COLUMN) lanes = '0;
+    {line_q, offset_q} <= place;
+    writes_q <= fill_q == SLICE;
   end
 
   always_ff @(posedge clk) begin : fill
@@ -159,41 +175,47 @@ module fb_store_index
       if (due) begin
         fill_q <= FULL;
       end else if (s_axis_row_tvalid) begin
-        fill_q   <= COLUMN;
-        column_q <= 4'(Columns - 1);
-        row_q    <= RowBits'(count_q);
-        count_q  <= count_q + 1'b1;
+        fill_q  <= SLICE;
+        slice_q <= SliceBits'(INDEX_SLICES - 1);
+        row_q   <= RowBits'(count_q);
+        count_q <= count_q + 1'b1;
       end
-      COLUMN: begin
-        column_q <= column_q - 1'b1;
-        if (column_q == '0) fill_q <= row_q == '1 ? FULL : TAKE;
+      SLICE: begin
+        slice_q <= slice_q - 1'b1;
+        if (s_axis_row_tready) begin
+          fill_q  <= count_q == (RowBits + 1)'(INDEX_ROWS) ? FULL : TAKE;
+          valid_q <= valid;
+          nulls_q <= nulls_q + (RowBits + 1)'(!has_result);
+        end
       end
       default:
       if (hand_over) begin
-        fill_q  <= TAKE;
-        count_q <= '0;
-        owed_q  <= 1'b0;
+        fill_q <= TAKE;
+        owed_q <= 1'b0;
+        {count_q, nulls_q, valid_q} <= '0;
       end
     endcase
     if (sync && rows != '0 && !hand_over) owed_q <= 1'b1;
     if (rst) begin
-      fill_q  <= TAKE;
-      count_q <= '0;
-      owed_q  <= 1'b0;
+      fill_q <= TAKE;
+      owed_q <= 1'b0;
+      {count_q, nulls_q, valid_q} <= '0;
     end
   end
 
   // ----------------------------------------------------------------------------------------- memory
-  logic [USER_DATA_BITS-1:0] beat;
+  logic [ USER_DATA_BITS-1:0] beat;
+  logic [USER_BEAT_BYTES-1:0] lanes;
   logic [BeatBits-1:0] read_q, read;
   logic [SlotBits-1:0] sending;
+  assign lanes = writes_q ? lanes_q << offset_q : '0;
 
   (* ram_style = "block" *)
   logic [USER_DATA_BITS-1:0] store[Blocks<<BeatBits];
 
   always_ff @(posedge clk) begin : memory
     for (int i = 0; i < USER_BEAT_BYTES; i++) begin
-      if (lanes[i]) store[{filling, place[PAGE_SHIFT-1-:BeatBits]}][8*i+:8] <= value[8*(i%8)+:8];
+      if (lanes[i]) store[{filling, line_q}][8*i+:8] <= value_q[8*(i%8)+:8];
     end
     beat <= store[{sending, read}];
   end
@@ -210,7 +232,7 @@ module fb_store_index
 
   send_e send_q;
   logic [PageBits-1:0] at_q, left_q;  // page of the oldest block; pages from there to the end
-  logic [Blocks-1:0][RowBits:0] rows_q;  // of each full block
+  logic [Blocks-1:0][RowBits:0] rows_q, null_rows_q;  // of each full block
   count_t group_q;  // full blocks that go out together
   count_t sent_q;  // of these, those that have gone
   count_t flushed_q;  // full blocks whose data a flush was asked for
@@ -228,7 +250,6 @@ module fb_store_index
   logic [31:0] sum_q;
   logic [RowBits:0] oldest_rows;
   logic [USER_DATA_BITS-1:0] composed;
-  logic [HeadWords-1:0] counts;  // words that are the number of rows
 
   assign ends = ends_q;
   assign none = ends && !again_q;
@@ -256,12 +277,15 @@ module fb_store_index
 
   always_comb begin : compose
     composed = beat;
-    counts   = '0;
     if (read_q < BeatBits'(HeadBeats)) begin
-      composed = fb_store_rom_pkg::INDEX_HEAD[HeadWords*32'(read_q)+:HeadWords];
-      counts   = fb_store_rom_pkg::INDEX_COUNTS[HeadWords*32'(read_q)+:HeadWords];
+      composed = INDEX_HEAD[HeadWords*32'(read_q)+:HeadWords];
     end
-    for (int i = 0; i < HeadWords; i++) if (counts[i]) composed[64*i+:64] = 64'(rows_q[sending]);
+    for (int unsigned i = 0; i < INDEX_WORDS; i++) begin
+      if (read_q == BeatBits'(32'(INDEX_WORD[i][15:8]) / HeadWords)) begin
+        composed[64*(32'(INDEX_WORD[i][15:8])%HeadWords)+:64] = INDEX_WORD[i][7] ?
+            64'(null_rows_q[sending]) : 64'(INDEX_WORD[i][6:0]) * 64'(rows_q[sending]);
+      end
+    end
     if (read_q == BeatBits'(HeadBeats - 1)) begin
       composed[8*(INDEX_SESSION_AT%USER_BEAT_BYTES)+:64] = cfg_session;
       composed[8*(INDEX_NUMBER_AT%USER_BEAT_BYTES)+:32] = blocks + 32'(sent_q);
@@ -298,7 +322,7 @@ module fb_store_index
       if (!awaited_q) unanswered_q <= unanswered_q - 1'b1;
     end
     if (moves && cfg_flush && (flush_q || (send_q == ADDRESS && last_block))) flushed_q <= full_q;
-    if (hand_over) rows_q[filling] <= count_q;
+    if (hand_over) {rows_q[filling], null_rows_q[filling]} <= {count_q, nulls_q};
     read_q <= read;
 
     unique case (send_q)

@@ -6,6 +6,7 @@
 
 package fb_store_pkg;
   import fb_spec_pkg::*;
+  import fb_store_rom_pkg::RESULT_BITS;
 
   // What is known of an extent from its beginning on: the word that announces it, and when it came.
   typedef struct packed {
@@ -59,9 +60,9 @@ package fb_store_pkg;
     logic [63:0] time_;  // when it began, ns since 1970
     logic [33:0] seconds;  // the same in seconds, so that no module has to divide
     logic [31:0] crc32c;  // of the payload
-    logic has_result;  // class and score count
-    logic [15:0] class_;
-    logic [31:0] score;  // an IEEE single
+    logic [31:0] received;  // bytes that came from the network; 0 where another part follows
+    logic has_result;  // `result` counts
+    logic [RESULT_BITS-1:0] result;  // its columns, the first one lowest
   } facts_t;
 
   // What a part is, with what is known of its extent. The magic in its header was checked by the
@@ -119,9 +120,8 @@ package fb_store_pkg;
 
   // What became of an object, from a processing element.
   typedef struct packed {
-    logic unjudged;  // nothing: class and score mean nothing
-    logic [15:0] class_;
-    logic [31:0] score;  // an IEEE single
+    logic unjudged;  // nothing: the columns mean nothing
+    logic [RESULT_BITS-1:0] columns;
   } result_t;
 
 endpackage

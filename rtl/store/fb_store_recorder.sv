@@ -17,6 +17,7 @@
 module fb_store_recorder
   import fb_spec_pkg::*;
   import fb_store_pkg::*;
+  import fb_store_rom_pkg::*;
 #(
     localparam int unsigned Elements = 8  // processing elements that have a setting
 ) (
@@ -36,6 +37,7 @@ module fb_store_recorder
     input  wire                         m_axis_tag_tready,
     output logic [ PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
     input  wire                         ends_object,
+    input  wire  [                31:0] received,              // bytes of the packet
 
     // The packet behind the elements.
     input  wire                        s_axis_object_tvalid,
@@ -48,7 +50,7 @@ module fb_store_recorder
     // What became of objects, in any order, by the tags of the extents that end them.
     input wire s_axis_result_tvalid,
     output logic s_axis_result_tready,
-    input wire [47:0] s_axis_result_tdata,  // score; above it the class
+    input wire [RESULT_BITS-1:0] s_axis_result_tdata,  // its columns, the first one lowest
     input wire s_axis_result_tuser,  // not judged
     input wire [PACKET_TAG_BITS-1:0] s_axis_result_tid,
     input wire unseen,  // for one cycle: a branch did not see all of one
@@ -281,6 +283,7 @@ module fb_store_recorder
       .m_axis_tag_tready,
       .m_axis_tag_tdata,
       .ends_object,
+      .received,
       .s_axis_result_tvalid,
       .s_axis_result_tready,
       .s_axis_result_tid,
@@ -632,6 +635,7 @@ module fb_store_recorder
     in.element_status.wr_ack = 1'b0;  // the register block refuses it
     in.element_status.rd_ack = status_read_q;
     in.element_status.rd_data = status_word_q;
+    in.schema.results.next = SCHEMA_ID;
     in.sync.busy.next = syncing;
     in.status.open.next = collecting || writing;
     in.status.fetching.next = fetching || replaying;

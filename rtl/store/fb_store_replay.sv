@@ -19,6 +19,7 @@
 
 module fb_store_replay
   import fb_spec_pkg::*;
+  import fb_store_rom_pkg::*;
 (
     input wire clk,
     input wire rst,

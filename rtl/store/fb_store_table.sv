@@ -44,6 +44,7 @@ module fb_store_table
     input  wire                                  m_axis_tag_tready,
     output logic           [PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
     input  wire                                  ends_object,
+    input  wire            [               31:0] received,              // bytes of the packet
 
     input  wire                           s_axis_result_tvalid,
     output logic                          s_axis_result_tready,
@@ -198,6 +199,25 @@ module fb_store_table
       .rdata(result)
   );
 
+  logic [31:0] oldest_received;
+  if (fb_store_rom_pkg::HAS_RECEIVED) begin : gen_received
+    fb_common_table #(
+        .Width(32),
+        .Depth(Extents)
+    ) u_received (
+        .clk,
+        .we(ends),
+        .waddr(ended_q[EntryBits-1:0]),
+        .wdata(received),
+        .raddr(oldest),
+        .rdata(oldest_received)
+    );
+  end else begin : gen_no_received
+    logic unused;
+    assign unused = &{1'b0, received};
+    assign oldest_received = '0;
+  end
+
   // ---------------------------------------------------------------------------------------- records
   // What the memories say of the oldest extent, whose packet has ended, takes two cycles, and so does
   // a result that comes.
@@ -230,11 +250,11 @@ module fb_store_table
 
   always_comb begin : join_result
     m_axis_row_tdata = row_of(metadata, s_axis_part_tdata);
+    if (last) m_axis_row_tdata.facts.received = oldest_received;
     if (joins && !result.unjudged) begin
       m_axis_row_tdata.flags |= ROW_RESULT;
       m_axis_row_tdata.facts.has_result = 1'b1;
-      m_axis_row_tdata.facts.class_ = result.class_;
-      m_axis_row_tdata.facts.score = result.score;
+      m_axis_row_tdata.facts.result = result.columns;
     end else if (goes_late) begin
       m_axis_row_tdata.flags |= ROW_LATE;
     end

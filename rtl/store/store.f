@@ -1,7 +1,7 @@
 -f rtl/common/common.f
 -f rtl/axis/axis.f
-rtl/store/fb_store_pkg.sv
 rtl/store/fb_store_rom_pkg.sv
+rtl/store/fb_store_pkg.sv
 rtl/store/fb_store_crc32c.sv
 rtl/store/fb_store_bin2ascii.sv
 rtl/store/fb_store_header.sv

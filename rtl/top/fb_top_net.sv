@@ -225,7 +225,7 @@ module fb_top_net #(
       .*
   );
   fb_axis_if #(
-      .DataBits(48),
+      .DataBits(fb_store_rom_pkg::RESULT_BITS),
       .TagBits (32)
   ) result (
       .*
@@ -237,6 +237,7 @@ module fb_top_net #(
   logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid;
   fb_pe_pkg::extent_t known;
   logic [127:0] number;
+  logic [31:0] received;
   logic [511:0] element, element_status;
   logic [63:0] now;
 

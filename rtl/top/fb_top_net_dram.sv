@@ -285,7 +285,7 @@ module fb_top_net_dram #(
       .*
   );
   fb_axis_if #(
-      .DataBits(48),
+      .DataBits(fb_store_rom_pkg::RESULT_BITS),
       .TagBits (32)
   ) result (
       .*
@@ -297,6 +297,7 @@ module fb_top_net_dram #(
   logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid;
   fb_pe_pkg::extent_t known;
   logic [127:0] number;
+  logic [31:0] received;
   logic [511:0] element, element_status;
   logic [63:0] now;
 

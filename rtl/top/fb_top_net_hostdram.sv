@@ -274,7 +274,7 @@ module fb_top_net_hostdram #(
       .*
   );
   fb_axis_if #(
-      .DataBits(48),
+      .DataBits(fb_store_rom_pkg::RESULT_BITS),
       .TagBits (32)
   ) result (
       .*
@@ -286,6 +286,7 @@ module fb_top_net_hostdram #(
   logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid;
   fb_pe_pkg::extent_t known;
   logic [127:0] number;
+  logic [31:0] received;
   logic [511:0] element, element_status;
   logic [63:0] now;
 

@@ -11,9 +11,11 @@ import numpy as np
 from driving import call
 from google_crc32c import value
 
-from forebay.store import Recording, layout
-from forebay.store.index import TYPES
+from forebay.store import Recording
 from forebay.store.layout import PAGE
+from forebay.store.schema import Schema
+
+ROWS = Schema().rows  # of a full block where nothing is said of results
 
 
 def folder(path: Path, count: int, most: int = 20000, seed: int = 1) -> list[bytes]:
@@ -52,17 +54,20 @@ def flip(image: Path, at: int) -> None:
 def change(image: Path, work: Callable[[dict[str, np.ndarray]], None]) -> None:
     """Let `work` change the columns of each block of the index; checksums follow."""
     with Recording(image) as recording:
+        schema = recording.superblock.schema
         places = [recording.superblock.block_at(int(n)) for n in recording.blocks.numbers]
     with image.open("r+b") as file:
         for place in places:
             file.seek(place)
             page = np.frombuffer(file.read(PAGE), np.uint8).copy()
+            at = schema.places
             columns = {
-                name: page[at : at + layout.ROWS * TYPES[name].itemsize].view(TYPES[name])
-                for name, _, at in layout.COLUMNS
+                of.name: page[at[of.name] :][: schema.rows * of.bytes].view(of.dtype)
+                for of in schema.columns
             }
             work(columns)
-            page[layout.CRC_AT : layout.COLUMNS_AT] = 0
-            page[layout.CRC_AT : layout.COLUMNS_AT].view("<u4")[0] = value(page.tobytes())
+            crc = page[schema.crc_at : schema.columns_at]
+            crc[:] = 0
+            crc.view("<u4")[0] = value(page.tobytes())
             file.seek(place)
             file.write(page.tobytes())

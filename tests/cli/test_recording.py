@@ -120,7 +120,7 @@ def test_results_are_counted(forebay: Run, tmp_path: Path) -> None:
     words = ["record", tmp_path / "x.toml", "--pcap", tmp_path / "in.pcap", "--flat-out"]
     summary = forebay(*words, "-o", "json").report
     counted = {"late": 0, "unjudged": 0, "unseen": 0, "stray": 0}
-    assert summary["results"] == {"classes": {"0": 48, "1": 16}} | counted
+    assert summary["results"] == {"judged": 64, "classes": {"0": 48, "1": 16}} | counted
     assert "class 1: 16" in forebay(*words).out
 
 

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, Answer, Run, call
-from recordings import block_at, flip
+from driving import BAD_INPUT, BAD_RESULT, ROOT, Answer, Run, call
+from recordings import ROWS, block_at, flip
 from scapy.utils import wrpcap
 from test_record import assert_sound, frames, make_objects, sent_back
 from test_recording import record_image
@@ -77,9 +77,18 @@ def test_a_damaged_block_is_told(forebay: Run, folder: Path, objects: dict[int, 
     """What the rest of the index has is sent."""
     flip(folder / "drive.img", block_at(folder / "drive.img", 1) + 2000)
     report = replay(forebay, folder, "0..", code=BAD_RESULT).report
-    assert report["damaged"] == 1 and report["found"] == COUNT - 64
+    assert report["damaged"] == 1 and report["found"] == COUNT - ROWS
     back = sent_back(folder / "out.pcapng")
-    assert back == {n: data for n, data in objects.items() if not 64 <= n < 128}
+    assert back == {n: data for n, data in objects.items() if not ROWS <= n < 2 * ROWS}
+
+
+def test_another_index_is_refused(forebay: Run, folder: Path) -> None:
+    """A recorder that was built for other columns of results would read others in their place."""
+    path = folder / "x.toml"
+    path.write_text(path.read_text() + f'[[pe]]\nname = "label"\npath = "{ROOT}/tests/elements"\n')
+    answer = replay(forebay, folder, "0..", code=BAD_INPUT)
+    assert "head bytes[6], sizes u32[2], mark f32; lengths as received" in answer.complaint
+    assert "the pipeline that it was recorded with" in answer.complaint
 
 
 def test_a_ring_is_begun_where_it_goes_on(forebay: Run, tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ from forebay.store import Recording, rows_of
 PAGE = 4096
 SUPER, INDEX, DATA = 1 << 20, 2 << 20, 3 << 20
 # Where the columns of a row lie in a block of the index, and its checksum.
-ADDRESS_AT, TIME_AT, LENGTH_AT, CRC_AT = 640 + 2 * 512, 640 + 3 * 512, 640 + 4 * 512, 636
+# A block of a recording without a schema of its own.
+ROWS, CRC_AT = 63, 636
+ADDRESS_AT, TIME_AT, LENGTH_AT = (640 + 8 * ROWS * at for at in (2, 3, 4))
 
 
 def fill(folder: Path, count: int, most: int, seed: int = 1) -> dict[int, bytes]:
@@ -66,9 +68,9 @@ def patch(image: Path, at: int, data: bytes) -> None:
 
 def patch_row(image: Path, number: int, column: int, value: int, size: int = 8) -> None:
     """Change a number of a row, and make the checksum of its block right again."""
-    at = INDEX + PAGE * (1 + number // 64)
+    at = INDEX + PAGE * (1 + number // ROWS)
     block = bytearray(image.read_bytes()[at : at + PAGE])
-    place = column + size * (number % 64)
+    place = column + size * (number % ROWS)
     block[place : place + size] = value.to_bytes(size, "little")
     block[CRC_AT : CRC_AT + 4] = bytes(4)
     block[CRC_AT : CRC_AT + 4] = crc32c(block).to_bytes(4, "little")
@@ -217,7 +219,8 @@ def test_version_1_opens(forebay: Run, tmp_path: Path) -> None:
         for at in lost:
             patch(image, at, random.Random(1).randbytes(PAGE))
         if lost:
-            patch(image, INDEX + PAGE + ADDRESS_AT, bytes([good[INDEX + PAGE + ADDRESS_AT] ^ 1]))
+            at = INDEX + PAGE + 1664  # an address
+            patch(image, at, bytes([good[at] ^ 1]))
             forebay("store", "repair", image)
         assert struct.unpack_from("<I", image.read_bytes(), SUPER + 8) == (1,)
         assert image.read_bytes()[INDEX:DATA] == good[INDEX:DATA]
@@ -229,9 +232,21 @@ def test_version_1_opens(forebay: Run, tmp_path: Path) -> None:
             assert [recording.read(row) for row in rows_of(recording.objects())] == objects
 
 
+def test_the_schema_is_written_anew(forebay: Run, packed: tuple) -> None:
+    """The first page of the index is damaged: told, and other programs read it after a repair."""
+    image, objects = packed
+    good = image.read_bytes()
+    patch(image, INDEX + 30, b"damage")
+    assert "its schema, is damaged" in forebay("store", "info", image).out
+    forebay("store", "repair", image)
+    assert image.read_bytes() == good
+    table = pa.ipc.open_stream(pa.py_buffer(good[INDEX:DATA])).read_all()
+    assert len(table) == len(objects) and table["class"].null_count == len(objects)
+
+
 def test_the_index_has_the_rows_that_exist(forebay: Run, tmp_path: Path) -> None:
     """Arrow's own reader counts objects, whatever the last block holds."""
-    for count in (1, 63, 64, 65, 130):
+    for count in (1, 62, 63, 64, 130):
         fill(tmp_path / f"in{count}", count, 50)
         image = tmp_path / f"{count}.img"
         forebay("store", "pack", tmp_path / f"in{count}", image)
@@ -331,12 +346,12 @@ def test_a_damaged_index_is_rebuilt(forebay: Run, packed: tuple, tmp_path: Path)
     patch(image, INDEX + 2 * PAGE + 700, b"damage")
     left = forebay("store", "ls", "--rows", image, "-o", "json", code=DAMAGED).report
     assert [block["block"] for block in left["damaged_blocks"]] == [1]
-    assert left["extents"] == before[:64] + before[128:]
+    assert left["extents"] == before[:ROWS] + before[2 * ROWS :]
     forebay("store", "verify", image, code=DAMAGED)
     dry = forebay("store", "repair", "--dry-run", image, "-o", "json").report
     assert dry["changed"] and rows(forebay, image, DAMAGED) == left["extents"]
     report = forebay("store", "repair", image, "-o", "json").report
-    assert (report["blocks_mended"], report["rows_mended"]) == (1, 64)
+    assert (report["blocks_mended"], report["rows_mended"]) == (1, ROWS)
     assert rows(forebay, image) == before
     same(forebay, image, objects, tmp_path / "out")
     assert not forebay("store", "repair", image, "-o", "json").report["changed"]
@@ -349,14 +364,14 @@ def test_what_lies_behind_the_index_is_recovered(
     _, objects = packed
     image = tmp_path / "open.img"
     forebay("store", "pack", tmp_path / "in", image, "--leave-open")
-    # 200 objects are 3 full blocks and one of 8 rows.
+    # 200 objects are 3 full blocks and one of 11 rows.
     patch(image, INDEX + 4 * PAGE, bytes(PAGE))
-    assert len(rows(forebay, image)) == 192
+    assert len(rows(forebay, image)) == 189
     # One of those without a row is damaged as well.
     place = image.read_bytes().index(objects[196]) + 5
     patch(image, place, b"\0\1\2\3")
     report = forebay("store", "repair", image, "-o", "json").report
-    assert report["recovered"] == 7 and report["lost"] == 1
+    assert report["recovered"] == 10 and report["lost"] == 1
     kept = {n: data for n, data in objects.items() if n != 196}
     same(forebay, image, kept, tmp_path / "out")
     with image.open("rb") as raw:

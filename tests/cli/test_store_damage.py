@@ -22,7 +22,7 @@ from forebay.store import Recording, StoreError, layout, rows_of
 from forebay.store.disk import Disk
 from forebay.store.index import Cover
 
-COUNT = 200
+COUNT, ROWS = 200, recordings.ROWS
 SECOND = 10**9
 
 
@@ -50,20 +50,20 @@ def test_a_damaged_block_is_passed_over_and_told(
     recordings.flip(image, recordings.block_at(image, 1) + 700)
     with Recording(image) as recording:
         rows = list(rows_of(recording.table()))
-        assert [row["object"] for row in rows] == [*range(64), *range(128, COUNT)]
+        assert [row["object"] for row in rows] == [*range(ROWS), *range(2 * ROWS, COUNT)]
         assert all(recording.read(row) == packed[1][row["object"]] for row in rows)
-        assert recording.index().num_rows == COUNT - layout.ROWS
+        assert recording.index().num_rows == COUNT - ROWS
         [complaint] = recording.complaints
         assert re.match(r"block 1 of the index is damaged: its CRC32C is", complaint)
     found = forebay(
         "store", "sql", image, "select count(*) as n from objects", "-o", "json", code=5
     )
-    assert found.report == [{"n": COUNT - 64}]
+    assert found.report == [{"n": COUNT - ROWS}]
     assert "block 1 of the index is damaged" in found.err
     report = forebay(
         *("store", "export", image, tmp_path / "out", "--to", "parquet", "-o", "json"), code=5
     ).report
-    assert report["damaged_blocks"] == 1 and report["extents"] == COUNT - 64
+    assert report["damaged_blocks"] == 1 and report["extents"] == COUNT - ROWS
     assert (
         forebay("store", "report", image, "-o", "json", code=5).report["totals"]["damaged_blocks"]
         == 1
@@ -82,7 +82,7 @@ def test_a_bad_sector_costs_its_block_alone(image: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Disk, "read", failing)
     with Recording(image) as recording:
         assert recording.blocks.damaged() == [2]
-        assert recording.objects().num_rows == COUNT - layout.ROWS
+        assert recording.objects().num_rows == COUNT - ROWS
 
 
 @pytest.mark.parametrize("to", ["parquet", "payload", "webdataset"])
@@ -200,9 +200,9 @@ def test_any_rows_stay_within_the_data(image: Path, packed: tuple[Path, list[byt
         for values in columns.values():
             bits = values.view(f"<u{values.itemsize}")
             some = rng.random(len(bits)) < 0.3
-            edge = rng.choice(np.array(edges, np.uint64), 64)
-            noise = rng.integers(0, 2**64, 64, np.uint64, endpoint=False)
-            chosen = np.where(rng.random(64) < 0.5, edge, noise)
+            edge = rng.choice(np.array(edges, np.uint64), ROWS)
+            noise = rng.integers(0, 2**64, ROWS, np.uint64, endpoint=False)
+            chosen = np.where(rng.random(ROWS) < 0.5, edge, noise)
             bits[some] = chosen.astype(bits.dtype)[some]
 
     for _ in range(40):

@@ -43,7 +43,7 @@ def test_a_repair_is_undone(image: Path, tmp_path: Path, forebay: Run) -> None:
     recordings.flip(image, recordings.block_at(image, 1) + 700)
     before, file = image.read_bytes(), tmp_path / "x.undo"
     report = forebay("store", "repair", image, "--undo", file, "-o", "json").report
-    assert report["blocks_mended"] == 1 and report["rows_mended"] == 64
+    assert report["blocks_mended"] == 1 and report["rows_mended"] == recordings.ROWS
     after = image.read_bytes()
     assert after != before
     refused = forebay("store", "repair", image, "--undo", file, code=BAD_INPUT)

@@ -8,10 +8,13 @@ import random
 import struct
 import subprocess
 import sys
+import tarfile
 from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import pytest
 from driving import BAD_INPUT, PROGRAM, ROOT, Run
 from scapy.layers.inet import IP, UDP
@@ -186,6 +189,54 @@ def test_long_objects_of_several_senders_are_judged(forebay: Run, tmp_path: Path
     results = report["results"]
     assert sum(results["classes"].values()) == len(extents)
     assert results["unjudged"] == results["late"] == results["stray"] == 0
+
+
+def test_a_result_has_the_columns_of_its_manifest(forebay: Run, tmp_path: Path) -> None:
+    """A hash, a list, a single: in the Arrow index, the JSON of each object, lists and tables.
+
+    The element shortens packets: the index has both lengths.
+    """
+    path, image = pipeline(tmp_path, 2), tmp_path / "drive.img"
+    element = f'[[pe]]\nname = "label"\npath = "{ROOT}/tests/elements"\nbeats = 4\n'
+    path.write_text(path.read_text() + element)
+    report = forebay("record", path, "--generate", "200KB", "--object", "1000", "-o", "json").report
+    assert report["results"]["judged"] == report["stored"]["count"] > 190
+    with Recording(image) as recording:
+        region, data = recording.superblock.index, recording.superblock.data
+        table = recording.table()
+        due, received, payloads = [], [], {}
+        for row in rows_of(table):
+            payload = payloads[row["stream"], row["object"]] = recording.read(row)
+            # The second sender's objects have half the length.
+            received.append(1000 if row["stream"] == 7 else 500)
+            assert (row["length"], row["received"]) == (256, received[-1])
+            score = bytearray(payload[2:6])
+            score[3] &= 0xBF
+            due.append((payload[:6], [received[-1], 256], struct.unpack("<f", score)[0]))
+        columns = [table[name].to_pylist() for name in ("head", "sizes", "mark")]
+        assert list(zip(*columns, strict=True)) == due
+    # Arrow's own reader finds the same on the raw drive, and DuckDB in what it hands on.
+    stream = image.read_bytes()[region.at : region.at + region.bytes]
+    raw = pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
+    raw.validate(full=True)
+    assert [raw[name].to_pylist() for name in ("head", "sizes", "mark")] == columns
+    assert raw["received"].to_pylist() == received
+    total = duckdb.sql("select sum(sizes[1]) as bytes, count(head) as n from raw").fetchall()[0]
+    assert total == (sum(received), len(due))
+    # So does tar, whose JSON stands in front of each object.
+    with image.open("rb") as file:
+        file.seek(data.at)
+        with tarfile.open(fileobj=file, mode="r|") as archive:
+            for member in archive:
+                if member.name.endswith(".json") and "recording" not in member.name:
+                    said = json.loads(archive.extractfile(member).read())
+                    payload = payloads[said["stream"], said["object"]]
+                    assert said["head"] == payload[:6].hex()
+                    assert said["sizes"] == [1000 if said["stream"] == 7 else 500, 256]
+    listed = forebay("store", "ls", image, "-o", "json").report["objects"]
+    heads = {(row["stream"], row["object"]): row["head"] for row in listed}
+    assert heads == {place: payload[:6].hex() for place, payload in payloads.items()}
+    assert forebay("store", "verify", image, "-o", "json").report["damaged"] == 0
 
 
 LOOKUP = [int(word, 16) for word in (ROOT / "tests/elements/lookup.hex").read_text().split()]

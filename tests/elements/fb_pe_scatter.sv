@@ -96,7 +96,7 @@ module fb_pe_scatter
       due_q[slot_q] <= now_q + 32'(noise_q[60:41] & cfg[19:0]);
       results_q[slot_q] <= '{
           unjudged: noise_q[40:38] == '0,
-          data: {first[15:0], first[47], 1'b0, first[45:16]},
+          data: {first[47], 1'b0, first[45:0]},
           tag: s_axis_object_tid
       };
     end

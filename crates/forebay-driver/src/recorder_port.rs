@@ -85,6 +85,10 @@ pub struct Recording {
     /// Cycles that the index record of a whole object waits for its result; none: there are no
     /// results.
     pub result_wait: Option<u32>,
+    /// Which columns its index has of results: [`Schema::id`].
+    ///
+    /// [`Schema::id`]: forebay_spec::store::schema::Schema::id
+    pub schema: u32,
     /// What time it is: nanoseconds since 1970.
     pub time: u64,
     /// How long a cycle of the core's clock takes, in picoseconds, below 256 ns.
@@ -215,6 +219,15 @@ impl RecorderPort {
                 value: index.text(),
                 limit: format!("the region for data is {}", data.text()),
                 remedy: "let one end where the other begins",
+            });
+        }
+        let schema = regs::schema::RESULTS.get(self.registers.read(bus, regs::schema::OFFSET)?);
+        if schema != u64::from(recording.schema) {
+            return Err(Error::Refused {
+                field: "the columns of results in the index",
+                value: format!("{:08x}", recording.schema),
+                limit: format!("the recorder was built for {schema:08x}"),
+                remedy: "take the pipeline that the recording is of, and a card that is built for it",
             });
         }
         let tick = recording.tick()?;

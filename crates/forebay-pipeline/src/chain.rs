@@ -4,6 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf, absolute};
+use std::{fs, io};
+
+use forebay_spec::codegen::render_rom;
+use forebay_spec::store::schema::Schema;
 
 use super::element::Way;
 use super::{Pipeline, STAGES, Stage};
@@ -38,10 +42,12 @@ const SIGNALS: [(&str, &str); 7] = [
 const RESULT: [(&str, &str); 5] = [
     ("tvalid", ""),
     ("tready", ""),
-    ("tdata", "[47:0] "),
+    ("tdata", "[ResultBits-1:0] "),
     ("tuser", ""),
     ("tid", "[PACKET_TAG_BITS-1:0] "),
 ];
+/// What the recorder's hardware is made of where a pipeline says nothing of results.
+const FORM: &str = "rtl/store/fb_store_rom_pkg.sv";
 
 /// What is to be built in the place of the chain of no elements, and how it is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +58,9 @@ pub struct ChainSource {
     pub files: Vec<PathBuf>,
     /// The settings of each element, by its place.
     pub cfg: [u64; STAGES],
-    own: PathBuf,
+    /// The package `fb_store_rom_pkg`, where results are other than what is there anyway.
+    pub form: Option<String>,
+    root: PathBuf,
 }
 
 impl Pipeline {
@@ -68,34 +76,53 @@ impl Pipeline {
         for (word, stage) in cfg.iter_mut().zip(&self.pes) {
             *word = stage.cfg;
         }
+        let results = self.results();
+        let form = (results != Schema::default()).then(|| {
+            let mut form = String::new();
+            // The manifest's columns were checked: they find room.
+            let _ = render_rom(&mut form, &results);
+            form
+        });
         ChainSource {
-            text: text(&self.pes),
+            text: text(&self.pes, 8 * results.bytes()),
+            form,
             files: needed
                 .chain(elements)
                 .filter(|file| once.insert(file.clone()))
                 .collect(),
             cfg,
-            own: self.root.join(PLACE),
+            root: self.root.clone(),
         }
     }
 }
 
 impl ChainSource {
-    /// The files of a design with this chain in it: `chain` holds its text, in the place of the chain
-    /// of no elements; what it needs comes before it.
-    pub fn replaced(&self, design: &[PathBuf], chain: &Path) -> Vec<PathBuf> {
+    /// Writes it into a folder, and says which files a design has with it: each stands in the place
+    /// of the checkout's, and what the chain needs comes before it.
+    ///
+    /// # Errors
+    /// Where a file cannot be written.
+    pub fn put(&self, design: &[PathBuf], folder: &Path) -> io::Result<Vec<PathBuf>> {
+        let chain = folder.join("fb_pe_chain.sv");
+        fs::write(&chain, &self.text)?;
+        let form = folder.join("fb_store_rom_pkg.sv");
+        if let Some(text) = &self.form {
+            fs::write(&form, text)?;
+        }
         let mut files: Vec<PathBuf> = Vec::new();
         for file in design {
-            if *file == self.own {
+            if *file == self.root.join(PLACE) {
                 files.extend(self.files.iter().cloned());
-                files.push(chain.to_owned());
+                files.push(chain.clone());
+            } else if *file == self.root.join(FORM) && self.form.is_some() {
+                files.push(form.clone());
             } else {
                 files.push(file.clone());
             }
         }
         let mut once = BTreeSet::new();
         files.retain(|file| once.insert(file.clone()));
-        files
+        Ok(files)
     }
 }
 
@@ -168,14 +195,14 @@ fn stream(signals: &[(&str, &str)], name: &str) -> String {
         .collect()
 }
 
-/// The module; of no elements the one that is there anyway.
-fn text(stages: &[Stage]) -> String {
+/// The module, with results of N bits; of no elements the one that is there anyway.
+fn text(stages: &[Stage], result_bits: usize) -> String {
     if stages.is_empty() {
         return NONE.to_owned();
     }
     let (placed, taps) = laid_out(stages);
     let names: Vec<_> = stages.iter().map(|stage| &*stage.element.name).collect();
-    let mut text = head(&names, stages);
+    let mut text = head(&names, stages, result_bits);
     for each in placed.iter().filter(|each| each.before != "s_axis_object") {
         text += &stream(&SIGNALS, &each.before);
     }
@@ -218,7 +245,7 @@ fn text(stages: &[Stage]) -> String {
         let _ = writeln!(text, "  // Behind the branch nothing is stored.");
         let _ = writeln!(text, "  assign {}_tready = 1'b1;", tap.end(&placed));
     }
-    if !stages.iter().any(|stage| stage.element.result) {
+    if !stages.iter().any(|stage| stage.element.judges()) {
         for (port, _) in RESULT.iter().filter(|(port, _)| *port != "tready") {
             let _ = writeln!(text, "  assign m_axis_result_{port} = '0;");
         }
@@ -267,11 +294,13 @@ fn data(stages: &[Stage]) -> String {
 }
 
 /// From the first line to the end of the ports, which are those of the chain of no elements.
-fn head(names: &[&str], stages: &[Stage]) -> String {
+fn head(names: &[&str], stages: &[Stage], result_bits: usize) -> String {
     let ports = NONE
         .split_once("`default_nettype none")
         .and_then(|(_, rest)| rest.split_once(");\n"))
         .map_or("", |(ports, _)| ports);
+    let usual = format!("ResultBits = {}", 8 * Schema::default().bytes());
+    let ports = ports.replace(&usual, &format!("ResultBits = {result_bits}"));
     // REUSE-IgnoreStart
     format!(
         "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1\n\
@@ -337,7 +366,7 @@ impl Tap {
         all.extend(ports(&RESULT, "m_axis_result", "m_axis_result"));
         all.push(("unseen".to_owned(), "unseen".to_owned()));
         let module = format!(
-            "fb_pe_tap #(\n      .Skips(1'b{})\n  )",
+            "fb_pe_tap #(\n      .Skips(1'b{}),\n      .ResultBits(ResultBits)\n  )",
             u8::from(self.skips)
         );
         instance(&module, &format!("u_tap_{at}"), &all)
@@ -367,7 +396,7 @@ impl Placed<'_> {
             all.push(("status".to_owned(), format!("status[64*{index}+:64]")));
         }
         all.extend(ports(&SIGNALS, "m_axis_object", &self.after));
-        if element.result {
+        if element.judges() {
             all.extend(ports(&RESULT, "m_axis_result", &result));
         }
         let mut module = format!("fb_pe_{name}");
@@ -400,10 +429,10 @@ impl Placed<'_> {
         text.push('\n');
         let both = [came.clone(), gone].concat();
         text += &instance("fb_pe_check", &format!("u_check_{index}_{name}"), &both);
-        if element.result {
+        if element.judges() {
             let given = watched("", &["valid", "ready", "data", "user", "tid"], &result);
             let module = format!(
-                "fb_pe_check_result #(\n      .Patience({})\n  )",
+                "fb_pe_check_result #(\n      .ResultBits(ResultBits),\n      .Patience  ({})\n  )",
                 element.patience
             );
             text.push('\n');

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf, absolute};
 use std::{fs, io};
 
+use forebay_spec::store::page::template_of;
+use forebay_spec::store::schema::{Column, ColumnError, Schema};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use toml::Value;
@@ -105,8 +107,10 @@ pub struct Element {
     pub files: Vec<PathBuf>,
     /// It is told which extent a packet is.
     pub extent: bool,
-    /// Each object of which nothing is missing has a result of it: class and score.
-    pub result: bool,
+    /// What each object of which nothing is missing has of it; nothing where it gives no results.
+    pub result: Vec<ResultColumn>,
+    /// It changes lengths.
+    pub resizes: bool,
     /// Cycles from an object's last beat to its result, at most; 0: any number, or none comes.
     pub patience: u32,
     /// What can be set, by the name.
@@ -115,6 +119,17 @@ pub struct Element {
     pub status: BTreeMap<String, Status>,
     /// Files that its RTL reads.
     pub data: Vec<DataFile>,
+}
+
+/// A value of a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResultColumn {
+    /// Its name in the index.
+    pub name: String,
+    /// Its type, such as `u16` or `f32[5]`.
+    pub r#type: String,
+    /// What it means, in a line.
+    pub description: String,
 }
 
 /// A number that an element shows while it runs.
@@ -197,7 +212,9 @@ struct Raw {
     description: String,
     files: Option<Vec<Place>>,
     extent: Option<Place>,
-    result: Option<Place>,
+    #[serde(default)]
+    result: Vec<RawColumn>,
+    resizes: Option<Place>,
     patience: Option<Place>,
     #[serde(default)]
     settings: BTreeMap<String, RawSetting>,
@@ -205,6 +222,14 @@ struct Raw {
     status: BTreeMap<String, RawStatus>,
     #[serde(default)]
     data: Vec<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawColumn {
+    name: Place,
+    r#type: Place,
+    description: String,
 }
 
 #[derive(Deserialize)]
@@ -271,12 +296,58 @@ impl Element {
             folder: file.folder().to_owned(),
             files: files(file, name, raw.files.as_deref())?,
             extent: file.or("extent", &raw.extent, false, Field::flag)?,
-            result: file.or("result", &raw.result, false, Field::flag)?,
+            result: columns(file, &raw.result)?,
+            resizes: file.or("resizes", &raw.resizes, false, Field::flag)?,
             patience: file.or("patience", &raw.patience, PATIENCE, patience)?,
             settings,
             status,
             data: data(file, &raw.data)?,
         })
+    }
+}
+
+/// The columns of a result, which fit into the index and into an extent's JSON.
+fn columns(file: &File, given: &[RawColumn]) -> Result<Vec<ResultColumn>> {
+    let (mut columns, mut found) = (Vec::new(), Vec::new());
+    for (at, raw) in given.iter().enumerate() {
+        let field = |key: &str, value| file.field(format!("result[{at}].{key}"), value);
+        let (name, kind) = (field("name", &raw.name), field("type", &raw.r#type));
+        let column = Column::new(name.text()?, kind.text()?);
+        columns.push(column.map_err(|error| match error {
+            ColumnError::Kind => kind.refuse(&error.to_string(), "choose one of these"),
+            _ => name.refuse(&error.to_string(), "choose another name"),
+        })?);
+        let schema = Schema::new(&columns, false)
+            .map_err(|error| name.refuse(&error.to_string(), "take it out"))?;
+        if template_of(&schema, true).is_none() {
+            return Err(kind.refuse(
+                "the JSON in front of an object has no room for it",
+                "take fewer values, or bytes in their place",
+            ));
+        }
+        found.push(ResultColumn {
+            name: name.text()?.to_owned(),
+            r#type: kind.text()?.to_owned(),
+            description: raw.description.clone(),
+        });
+    }
+    Ok(found)
+}
+
+impl Element {
+    /// It gives results.
+    #[must_use]
+    pub const fn judges(&self) -> bool {
+        !self.result.is_empty()
+    }
+
+    /// The columns of its results.
+    #[must_use]
+    pub fn columns(&self) -> Vec<Column> {
+        let columns = self.result.iter();
+        columns
+            .filter_map(|column| Column::new(&column.name, &column.r#type).ok())
+            .collect()
     }
 }
 
@@ -532,7 +603,7 @@ pub(super) fn check(
         }
         let other = stages
             .iter()
-            .find(|old| old.element.result && new.element.result);
+            .find(|old| old.element.judges() && new.element.judges());
         if let (Some(name), Some(other)) = (keys.get("name"), other) {
             return Err(file.field(format!("pe[{index}].name"), name).refuse(
                 &format!(
@@ -547,7 +618,7 @@ pub(super) fn check(
     for (index, keys) in raw.iter().enumerate() {
         let (stage, behind) = (&stages[index], stages[index + 1..].iter());
         let mut branch = behind.take_while(|stage| stage.way == Way::Follow);
-        let judges = stage.element.result || branch.any(|stage| stage.element.result);
+        let judges = stage.element.judges() || branch.any(|stage| stage.element.judges());
         if let (Some(tap), Way::Tap { .. }, false) = (keys.get("tap"), stage.way, judges) {
             return Err(file.field(format!("pe[{index}].tap"), tap).refuse(
                 "what comes out of a branch is not stored, and no element in it makes results",

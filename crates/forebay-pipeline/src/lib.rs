@@ -26,6 +26,7 @@ pub mod units;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use forebay_spec::store::schema::Schema as Results;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,20 @@ struct Raw {
 impl Pipeline {
     /// Whether each object has a result.
     pub fn has_results(&self) -> bool {
-        self.pes.iter().any(|stage| stage.element.result)
+        self.pes.iter().any(|stage| stage.element.judges())
+    }
+
+    /// What the index has of each object beside what all recordings have.
+    #[must_use]
+    pub fn results(&self) -> Results {
+        // A branch changes nothing of what is stored.
+        let mut through = self.pes.iter().filter(|stage| stage.way == Way::Through);
+        let received = through.any(|stage| stage.element.resizes);
+        let mut elements = self.pes.iter().map(|stage| &stage.element);
+        let element = elements.find(|element| element.judges());
+        let columns =
+            element.map_or_else(|| Results::default().columns().to_vec(), Element::columns);
+        Results::new(&columns, received).unwrap_or_default()
     }
 
     /// Reads a pipeline's file.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What Verilator thinks of RTL, without building it.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use forebay_rtl::{Source, Toolchain};
 
@@ -39,9 +39,8 @@ pub fn element(root: &Path, element: &Element) -> Result<()> {
 pub fn chain(root: &Path, chain: &ChainSource) -> Result<()> {
     let failed = |error| Error::file("making", &env::temp_dir(), error);
     let folder = tempfile::tempdir().map_err(failed)?;
-    let file = folder.path().join("fb_pe_chain.sv");
-    fs::write(&file, &chain.text).map_err(failed)?;
-    let files = chain.replaced(&design(root, "rtl/pe/pe.f")?, &file);
+    let design = design(root, "rtl/pe/pe.f")?;
+    let files = chain.put(&design, folder.path()).map_err(failed)?;
     run(root, "fb_pe_chain", &files, &[])
 }
 

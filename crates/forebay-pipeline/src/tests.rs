@@ -359,11 +359,56 @@ fn the_chain_takes_the_place_of_the_empty_one() {
     let own = checkout().join("rtl/pe/fb_pe_chain.sv");
     let spec = checkout().join("rtl/common/fb_spec_pkg.sv");
     let design = [spec.clone(), own.clone(), "top.sv".into()];
-    let files = chain.replaced(&design, Path::new("made.sv"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = chain.put(&design, folder.path()).expect("written");
+    let made = folder.path().join("fb_pe_chain.sv");
+    assert_eq!(fs::read_to_string(&made).expect("a file"), chain.text);
     assert_eq!(files.iter().filter(|file| **file == spec).count(), 1);
     assert!(!files.contains(&own));
     let place = |name: &str| files.iter().position(|file| file.ends_with(name));
-    assert!(place("fb_pe_add.sv") < place("made.sv") && place("made.sv") < place("top.sv"));
+    let chain = files.iter().position(|file| *file == made);
+    assert!(place("fb_pe_add.sv") < chain && chain < place("top.sv"));
+}
+
+#[test]
+fn a_result_of_its_own_makes_another_recorder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    let column = |name: &str, kind: &str| {
+        format!("[[result]]\nname = \"{name}\"\ntype = \"{kind}\"\ndescription = \"\"\n")
+    };
+    put("fb_pe_net.sv", "");
+    let manifest = column("top", "u16[5]") + &column("sha", "bytes[32]");
+    put(
+        "fb_pe_net.toml",
+        &format!("description = \"\"\nresizes = true\n{manifest}"),
+    );
+    let path = folder.path().display();
+    let pipeline = good(&format!("[[pe]]\nname = \"net\"\npath = \"{path}\""));
+    let results = pipeline.results();
+    assert_eq!(
+        results.to_string(),
+        "top u16[5], sha bytes[32]; lengths as received"
+    );
+    let chain = pipeline.chain();
+    assert!(chain.text.contains("ResultBits = 336"), "{}", chain.text);
+    let form = checkout().join("rtl/store/fb_store_rom_pkg.sv");
+    let files = chain
+        .put(&[form.clone(), "top.sv".into()], folder.path())
+        .expect("written");
+    let own = folder.path().join("fb_store_rom_pkg.sv");
+    assert_eq!(files, [own.clone(), "top.sv".into()]);
+    let text = fs::read_to_string(own).expect("a file");
+    assert!(
+        text.contains("RESULT_BITS = 336") && text.contains("HAS_RECEIVED = 1'b1"),
+        "{text}"
+    );
+    // Elements that say nothing of their own have the recorder that is there.
+    let usual = good("[[pe]]\nname = \"mean\"\nthreshold = 9").chain();
+    let files = usual
+        .put(std::slice::from_ref(&form), folder.path())
+        .expect("written");
+    assert_eq!((usual.form, files), (None, vec![form]));
 }
 
 #[test]
@@ -409,6 +454,12 @@ fn manifests_are_not_trusted() {
         format!("description = \"x\"\n[settings.a]\ndescription = \"y\"\n{setting}")
     };
     let integer = "type = \"integer\"";
+    let column = |name: &str, kind: &str| {
+        format!(
+            "description = \"x\"\n[[result]]\nname = \"{name}\"\ntype = \"{kind}\"\n\
+             description = \"y\"\n"
+        )
+    };
     for (manifest, words) in [
         (String::new(), "missing field `description`"),
         ("description = \"x\"\nfiles = [\"no.sv\"]".into(), "no.sv"),
@@ -498,6 +549,23 @@ fn manifests_are_not_trusted() {
             "no path for Verilog",
         ),
         ("description = \"x\"\ndata = [7]".into(), "data is 7"),
+        (
+            "description = \"x\"\nresult = true".into(),
+            "expected a sequence",
+        ),
+        (column("Class", "u16"), "a small letter first"),
+        (column("length", "u16"), "a small letter first"),
+        (column("class", "u17"), "bytes[2] to bytes[64]"),
+        (column("class", "u64[9]"), "bytes[2] to bytes[64]"),
+        (
+            column("a", "u16") + &column("a", "u8").replace("description = \"x\"\n", ""),
+            "columns of other names",
+        ),
+        (
+            column("a", "bytes[64]") + &column("b", "u8").replace("description = \"x\"\n", ""),
+            "64 bytes at most",
+        ),
+        (column("all", "u8[64]"), "has no room for it"),
     ] {
         match element(&manifest) {
             Ok(_) => panic!("{manifest} was taken"),

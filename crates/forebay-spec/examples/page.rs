@@ -4,14 +4,15 @@
 //!
 //! `cargo run -p forebay-spec --example page`; a line has, with blanks between them: session (32
 //! hexadecimal digits), file name extension, stream, object, offset, length, whole (0 or 1), missing,
-//! sequence, sender, time, CRC32C, class and the bits of the score, or two `-` without a result. All
-//! numbers are decimal.
+//! sequence, sender, time, CRC32C, and the result in hexadecimal, or `-` without one. All other numbers are decimal. The
+//! second argument is a schema, such as `top u16[5], score f32`.
 
 use std::io::{self, BufRead, Write};
 use std::str::FromStr;
 
 use forebay_spec::store::Session;
 use forebay_spec::store::page::Facts;
+use forebay_spec::store::schema::{RESULT_MOST, Schema};
 use forebay_spec::store::tar::Name;
 
 /// The words of a line, one after the other.
@@ -48,9 +49,26 @@ fn extension(text: &str) -> io::Result<[u8; 4]> {
     Ok(characters)
 }
 
-fn facts(line: &str) -> io::Result<Facts> {
+fn result(text: &str) -> io::Result<Option<[u8; RESULT_MOST]>> {
+    if text == "-" {
+        return Ok(None);
+    }
+    let bad = |_| {
+        io::Error::other(format!(
+            "result '{text}': write up to 64 bytes in hexadecimal"
+        ))
+    };
+    let mut result = [0; RESULT_MOST];
+    for (at, byte) in result.iter_mut().zip((0..text.len()).step_by(2)) {
+        *at = u8::from_str_radix(&text[byte..text.len().min(byte + 2)], 16).map_err(bad)?;
+    }
+    Ok(Some(result))
+}
+
+fn facts(line: &str, schema: &Schema) -> io::Result<Facts> {
     let mut words = Words(line.split_whitespace());
     Ok(Facts {
+        schema: *schema,
         session: session(words.next("session")?)?,
         extension: extension(words.next("extension")?)?,
         stream: words.number("stream")?,
@@ -63,14 +81,7 @@ fn facts(line: &str) -> io::Result<Facts> {
         sender: words.number("sender")?,
         time: words.number("time")?,
         crc32c: words.number("CRC32C")?,
-        result: match words.next("class")? {
-            "-" => None,
-            class => {
-                let bad = |_| io::Error::other(format!("class '{class}': write 0 to 65535"));
-                let class = class.parse().map_err(bad)?;
-                Some((class, f32::from_bits(words.number("score")?)))
-            }
-        },
+        result: result(words.next("result")?)?,
         // Hardware, which this is the reference of, keeps no names.
         name: Name::NONE,
     })
@@ -78,9 +89,16 @@ fn facts(line: &str) -> io::Result<Facts> {
 
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let small = std::env::args().nth(1).as_deref() == Some("small");
+    let mut arguments = std::env::args().skip(1);
+    let small = arguments.next().as_deref() == Some("small");
+    let schema = match arguments.next() {
+        Some(text) => text
+            .parse()
+            .map_err(|error| io::Error::other(format!("schema '{text}': {error}")))?,
+        None => Schema::default(),
+    };
     for line in io::stdin().lock().lines() {
-        let facts = facts(&line?)?;
+        let facts = facts(&line?, &schema)?;
         match small {
             true => out.write_all(&facts.to_header())?,
             false => out.write_all(&facts.to_page())?,

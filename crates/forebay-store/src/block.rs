@@ -2,12 +2,10 @@
 //! Corrects a damaged block of the index from its own bytes.
 
 use forebay_spec::store::PAGE_BYTES;
-use forebay_spec::store::index::{
-    Block, BlockError, COLUMNS_AT, COUNT_AT, CRC_AT, NUMBER_AT, ROWS, SESSION_AT, head_of,
-};
-use forebay_spec::store::superblock::Superblock;
+use forebay_spec::store::index::{Block, BlockError};
+use forebay_spec::store::layout::COUNT_AT;
 
-use crate::crc32c;
+use crate::{Form, crc32c};
 
 /// The polynomial of CRC32C, its bits in the order in which they are shifted out.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -19,35 +17,41 @@ const POLYNOMIAL: u32 = 0x82f6_3b78;
 /// Two blocks whose checksums are right differ in four bits or more, so that two or three wrong bits
 /// are never taken for one. Where the number of rows is damaged, too, 65 are tried: by chance one fits
 /// once in 66 million times.
-pub(crate) fn corrected(
-    page: &[u8; PAGE_BYTES],
-    superblock: &Superblock,
-    number: u64,
-) -> Option<Block> {
+pub(crate) fn corrected(page: &[u8; PAGE_BYTES], form: &Form, number: u64) -> Option<Block> {
     let number = u32::try_from(number).ok()?;
-    let with_head = |rows| {
+    let layout = form.layout();
+    let (session_at, number_at) = (layout.session_at(), layout.number_at());
+    let (crc_at, columns_at) = (layout.crc_at(), layout.columns_at());
+    let with_head = |rows: u64, nulls: u64| {
         let mut fixed = *page;
-        fixed[..SESSION_AT].copy_from_slice(&head_of(rows)[..SESSION_AT]);
-        fixed[SESSION_AT..NUMBER_AT].copy_from_slice(&superblock.session.short());
-        fixed[NUMBER_AT..CRC_AT].copy_from_slice(&number.to_le_bytes());
+        let head = layout.head_of(rows, nulls);
+        fixed[..session_at].copy_from_slice(&head[..session_at]);
+        fixed[session_at..number_at].copy_from_slice(&form.session.short());
+        fixed[number_at..crc_at].copy_from_slice(&number.to_le_bytes());
         fixed
     };
-    let parse = |fixed: &[u8; PAGE_BYTES]| Block::parse(fixed, superblock.session, crc32c);
+    let parse = |fixed: &[u8; PAGE_BYTES]| Block::parse(fixed, form.session, layout, crc32c);
     let rows = u64::from_le_bytes(page[COUNT_AT..COUNT_AT + 8].try_into().ok()?);
-    let mut fixed = with_head(rows.min(ROWS as u64));
+    let rows = rows.min(layout.rows as u64);
+    // The number of rows without a result may be what is wrong.
+    if let Ok(block) = parse(&with_head(rows, layout.nulls_among(page, rows))) {
+        return Some(block);
+    }
+    let mut fixed = with_head(rows, layout.nulls_of(page).min(rows));
     let (says, has) = match parse(&fixed) {
         Ok(block) => return Some(block),
         Err(BlockError::Crc { says, has }) if fixed == *page => (says, has),
         Err(_) => {
             // How many there were is lost.
-            let mut all = (0..=ROWS as u64).map(with_head);
+            let all = 0..=layout.rows as u64;
+            let mut all = all.map(|rows| with_head(rows, layout.nulls_among(page, rows)));
             return all.find_map(|fixed| parse(&fixed).ok());
         }
     };
     match (says ^ has).count_ones() {
-        1 => fixed[CRC_AT..COLUMNS_AT].copy_from_slice(&has.to_le_bytes()),
+        1 => fixed[crc_at..columns_at].copy_from_slice(&has.to_le_bytes()),
         _ => {
-            let bit = wrong_bit(says ^ has)?;
+            let bit = wrong_bit(says ^ has, columns_at)?;
             fixed[bit / 8] ^= 1 << (bit % 8);
         }
     }
@@ -55,10 +59,10 @@ pub(crate) fn corrected(
 }
 
 /// The bit of the columns that changes the checksum of a block by this.
-fn wrong_bit(change: u32) -> Option<usize> {
+fn wrong_bit(change: u32, columns_at: usize) -> Option<usize> {
     let mut state = 1u32;
     // From the last bit of the block to the first of its columns.
-    (COLUMNS_AT * 8..PAGE_BYTES * 8).rev().find(|_| {
+    (columns_at * 8..PAGE_BYTES * 8).rev().find(|_| {
         state = (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg());
         state == change
     })
@@ -68,12 +72,14 @@ fn wrong_bit(change: u32) -> Option<usize> {
 mod tests {
     use super::*;
     use forebay_spec::store::Session;
-    use forebay_spec::store::index::{COUNTS, Row};
-    use forebay_spec::store::superblock::{Drive, Mode, Region, VERSION};
+    use forebay_spec::store::index::{COUNTS, RESULT, Row};
+    use forebay_spec::store::layout::ROWS_MOST;
+    use forebay_spec::store::schema::{Column, Schema};
+    use forebay_spec::store::superblock::{Drive, Mode, Region, Superblock, VERSION};
     use proptest::prelude::*;
 
-    fn superblock() -> Superblock {
-        Superblock {
+    fn form() -> Form {
+        Form::of(Superblock {
             version: VERSION,
             mode: Mode::Objects,
             generation: 1,
@@ -100,20 +106,39 @@ mod tests {
                 firmware: [0; 8],
                 bytes: 2 << 20,
             },
-        }
+            schema: Schema::default(),
+        })
     }
 
-    fn page(seed: u64) -> [u8; PAGE_BYTES] {
+    /// Where the CRC32C of such a block stands, and the columns behind it.
+    const CRC_AT: usize = 636;
+    const COLUMNS_AT: usize = 640;
+
+    fn bytes(block: &Block) -> [u8; PAGE_BYTES] {
+        let form = form();
+        assert_eq!(
+            (form.layout().crc_at(), form.layout().columns_at()),
+            (CRC_AT, COLUMNS_AT)
+        );
+        block.to_bytes(form.session, form.layout(), crc32c)
+    }
+
+    fn rows_of(seed: u64) -> [Row; ROWS_MOST] {
         let row = |at: usize| Row {
             object: seed.wrapping_mul(at as u64 + 1),
             address: at as u64 * 4096,
             crc32c: (seed >> 7) as u32 ^ at as u32,
-            flags: COUNTS,
+            flags: COUNTS | if seed >> at & 1 == 1 { RESULT } else { 0 },
             ..Row::default()
         };
-        let mut rows = std::array::from_fn::<Row, ROWS, _>(row);
-        rows[1 + seed as usize % ROWS..].fill(Row::default());
-        Block { number: 3, rows }.to_bytes(superblock().session, VERSION, crc32c)
+        let mut rows = std::array::from_fn(row);
+        rows[1 + seed as usize % 63..].fill(Row::default());
+        rows
+    }
+
+    fn page(seed: u64) -> [u8; PAGE_BYTES] {
+        let rows = rows_of(seed);
+        bytes(&Block { number: 3, rows })
     }
 
     proptest! {
@@ -126,24 +151,34 @@ mod tests {
             for bit in &bits {
                 bad[bit / 8] ^= 1 << (bit % 8);
             }
-            let found = corrected(&bad, &superblock(), 3);
-            let found = found.map(|block| block.to_bytes(superblock().session, VERSION, crc32c));
+            let found = corrected(&bad, &form(), 3);
+            let found = found.as_ref().map(bytes);
             prop_assert_eq!(found == Some(good), bits.len() == 1);
             prop_assert_eq!(found.is_some(), bits.len() == 1);
         }
 
         #[test]
         fn what_stands_in_front_of_the_columns_is_known(
-            seed: u64, from in 0..CRC_AT, noise: [u8; 32],
+            seed: u64, from in 0..CRC_AT, noise: [u8; 32], one: bool,
         ) {
-            let good = page(seed);
+            // Of a single column the rows without a result are said once.
+            let column = Column::new("class", "u16").expect("a column");
+            let schema = Schema::new(&[column], false).expect("two bytes");
+            let form = match one {
+                true => Form::of(Superblock { schema, ..*form() }),
+                false => form(),
+            };
+            let layout = form.layout();
+            let mut rows = rows_of(seed);
+            rows[layout.rows..].fill(Row::default());
+            let block = Block { number: 3, rows };
+            let good = block.to_bytes(form.session, layout, crc32c);
             let mut bad = good;
-            for (at, byte) in (from..CRC_AT).zip(noise) {
+            for (at, byte) in (from..layout.crc_at()).zip(noise) {
                 bad[at] = byte;
             }
-            let found = corrected(&bad, &superblock(), 3);
-            let found = found.map(|block| block.to_bytes(superblock().session, VERSION, crc32c));
-            prop_assert_eq!(found, Some(good));
+            let found = corrected(&bad, &form, 3);
+            prop_assert_eq!(found, Some(block));
         }
 
         #[test]
@@ -151,8 +186,8 @@ mod tests {
             let good = page(seed);
             let mut bad = good;
             bad[bit / 8] ^= 1 << (bit % 8);
-            let found = corrected(&bad, &superblock(), 3);
-            prop_assert_eq!(found.map(|b| b.to_bytes(superblock().session, VERSION, crc32c)), Some(good));
+            let found = corrected(&bad, &form(), 3);
+            prop_assert_eq!(found.as_ref().map(bytes), Some(good));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use forebay_spec::store::index::{RESULT, Row};
+use forebay_spec::store::index::Row;
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, tar};
@@ -49,13 +49,14 @@ pub(crate) type Checked = Option<Mutex<HashSet<u64>>>;
 pub(crate) fn read_front(superblock: &Superblock, front: &[u8]) -> Option<Facts> {
     match superblock.small {
         true => Facts::parse_header(front.first_chunk()?),
-        false => Facts::parse(front.first_chunk()?),
+        false => Facts::parse(front.first_chunk()?, &superblock.schema),
     }
 }
 
 /// What an index record says for the header block of its extent; the rest is 0.
 pub(crate) fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
     Facts {
+        schema: superblock.schema,
         session: superblock.session,
         extension: superblock.extension,
         stream: row.stream,
@@ -68,7 +69,7 @@ pub(crate) fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
         sender: 0,
         time: row.time,
         crc32c: row.crc32c,
-        result: (row.flags & RESULT != 0).then_some((row.class, row.score)),
+        result: row.has_result().then_some(row.result),
         name: tar::Name::NONE,
     }
 }

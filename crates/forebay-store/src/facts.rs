@@ -50,6 +50,8 @@ pub struct Facts {
     pub stride: u64,
     /// Extension of the files.
     pub extension: String,
+    /// Columns of results with their types, and whether there are the lengths as received.
+    pub results: String,
     /// It has been closed.
     pub closed: bool,
     /// First byte behind the data, once it is closed.
@@ -81,6 +83,7 @@ impl Facts {
             data: superblock.data.into(),
             stride: superblock.stride,
             extension: superblock.extension_text().into(),
+            results: superblock.schema.to_string(),
             closed: superblock.closed.is_some(),
             data_end: superblock.closed.map(|closed: Closed| closed.end),
             model: text(&superblock.drive.model),

@@ -43,7 +43,7 @@ pub(crate) fn beside(row: &Row, superblock: &Superblock, name: Option<String>) -
     let beside = Beside {
         session: superblock.session.to_string(),
         name,
-        record: Record::of(row, None),
+        record: Record::of(row, &superblock.schema, None),
     };
     let mut text = serde_json::to_vec_pretty(&beside).unwrap_or_default();
     text.push(b'\n');

@@ -3,7 +3,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use forebay_spec::store::index::{ROWS, SCHEMA_PAGE};
+use forebay_spec::store::layout::Layout;
+use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{
     DATA_LEAST, Drive, INDEX_LEAST, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
 };
@@ -13,7 +14,7 @@ use crate::disk::{flush, read, write};
 use crate::reader::{Recording, super_places};
 use crate::table::{Table, table_bytes};
 use crate::writer::end_marks;
-use crate::{Disk, Error, PAGE, Result, grains, pages, text};
+use crate::{Disk, Error, PAGE, Result, crc32c, grains, pages, text};
 
 /// How much of the disk the index gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +47,8 @@ pub struct Format {
     pub index: IndexSize,
     /// The drive, as Identify says it; its size is the disk's.
     pub drive: Drive,
+    /// What the index has of results.
+    pub schema: Schema,
 }
 
 impl Default for Format {
@@ -64,6 +67,7 @@ impl Default for Format {
                 firmware: [b' '; 8],
                 bytes: 0,
             },
+            schema: Schema::default(),
         }
     }
 }
@@ -83,6 +87,7 @@ pub fn is_blank(disk: &dyn Disk) -> Result<bool> {
 
 impl Format {
     fn regions(&self, size: u64) -> Result<[Region; 3]> {
+        let in_block = Layout::new(VERSION, self.schema).rows as u64;
         let superblocks = Region {
             at: PARTITION_ALIGN,
             bytes: SUPER_BYTES,
@@ -100,9 +105,9 @@ impl Format {
                     (_, false) => pages(bytes.max(1)).saturating_add(PAGE),
                 };
                 let rows = free / extent + 1;
-                (rows.div_ceil(ROWS as u64) * 2).saturating_mul(PAGE)
+                (rows.div_ceil(in_block) * 2).saturating_mul(PAGE)
             }
-            IndexSize::Rows(rows) => (rows.div_ceil(ROWS as u64) + 2).saturating_mul(PAGE),
+            IndexSize::Rows(rows) => (rows.div_ceil(in_block) + 2).saturating_mul(PAGE),
         };
         let bytes = wanted.max(INDEX_LEAST).div_ceil(PARTITION_ALIGN);
         let index = Region {
@@ -158,6 +163,7 @@ impl Format {
                 bytes: size,
                 ..self.drive
             },
+            schema: self.schema,
         };
         superblock.check().map_err(|error| {
             Error::recording(
@@ -189,7 +195,8 @@ pub fn format(disk: &dyn Disk, settings: &Format) -> Result<Superblock> {
     };
     table.write(disk)?;
     // An empty stream, and an empty tar file or capture: readable from the first moment.
-    write(disk, superblock.index.at, &SCHEMA_PAGE)?;
+    let layout = Layout::new(superblock.version, superblock.schema);
+    write(disk, superblock.index.at, &layout.schema_page(crc32c))?;
     for (at, page) in end_marks(&superblock, false) {
         write(disk, at, &page)?;
     }

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use forebay_spec::store::PAGE_BYTES;
-use forebay_spec::store::index::{Block, BlockError, ROWS, Row, SESSION_AT, head_of};
+use forebay_spec::store::index::{Block, BlockError, Row};
+use forebay_spec::store::layout::Layout;
 use forebay_spec::store::pcapng::CHUNK_MOST;
+use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{Mode, Superblock, VERSION};
 
 use crate::block::corrected;
 use crate::reader::Recording;
 use crate::voids::Cover;
-use crate::{Disk, PAGE, Result, crc32c, grains, pages};
+use crate::{Disk, Form, PAGE, Result, crc32c, grains, pages};
 
 /// Blocks that are read at once.
 const CHUNK: u64 = 256;
@@ -110,10 +112,10 @@ pub(crate) fn check_row(superblock: &Superblock, row: &Row, length: u64) -> Opti
 /// Reads a block that must have this number.
 pub(crate) fn parse(
     page: &[u8; PAGE_BYTES],
-    superblock: &Superblock,
+    form: &Form,
     number: u64,
 ) -> std::result::Result<Block, String> {
-    let block = Block::parse(page, superblock.session, crc32c)
+    let block = Block::parse(page, form.session, form.layout(), crc32c)
         .map_err(|error: BlockError| error.to_string())?;
     match u64::from(block.number) == number {
         true => Ok(block),
@@ -128,22 +130,23 @@ pub(crate) fn parse(
 const WRONG_BITS: u32 = 8;
 
 /// Whether a page that is no good block is what is left of this one.
-fn resembles(page: &[u8; PAGE_BYTES], superblock: &Superblock, number: u64) -> bool {
-    if Block::parse(page, superblock.session, crc32c).is_ok() {
+fn resembles(page: &[u8; PAGE_BYTES], form: &Form, number: u64) -> bool {
+    if Block::parse(page, form.session, form.layout(), crc32c).is_ok() {
         return false;
     }
     let wrong = |number: u64| {
-        let own = superblock.session.short().into_iter();
+        let own = form.session.short().into_iter();
         let own = own.chain((number as u32).to_le_bytes());
-        let there = &page[SESSION_AT..SESSION_AT + 12];
+        let at = form.layout().session_at();
+        let there = &page[at..at + 12];
         let bits = own
             .zip(there)
             .map(|(own, there)| (own ^ there).count_ones());
         bits.sum::<u32>()
     };
     // In a ring the block that was there before differs by little.
-    let older = match superblock.index_ring {
-        true => number.checked_sub(superblock.index_slots()),
+    let older = match form.index_ring {
+        true => number.checked_sub(form.index_slots()),
         false => None,
     };
     wrong(number) <= WRONG_BITS && older.is_none_or(|older| wrong(number) < wrong(older))
@@ -178,13 +181,9 @@ impl Blocks {
 }
 
 /// Goes through slots from the first on; `see` says whether to go on.
-fn each_slot(
-    disk: &dyn Disk,
-    superblock: &Superblock,
-    mut see: impl FnMut(u64, &[u8; PAGE_BYTES]) -> bool,
-) {
-    let slots = superblock.index_slots();
-    let first = superblock.index.at + PAGE;
+fn each_slot(disk: &dyn Disk, form: &Form, mut see: impl FnMut(u64, &[u8; PAGE_BYTES]) -> bool) {
+    let slots = form.index_slots();
+    let first = form.index.at + PAGE;
     let mut slot = 0;
     while slot < slots {
         let count = CHUNK.min(slots - slot);
@@ -218,11 +217,11 @@ pub(crate) struct Index {
 
 impl Index {
     /// Finds its head.
-    pub fn find(disk: &dyn Disk, superblock: &Superblock) -> Self {
-        let head = match superblock.closed {
+    pub fn find(disk: &dyn Disk, form: &Form) -> Self {
+        let head = match form.closed {
             Some(closed) => closed.blocks,
-            None if superblock.index_ring => ring_head(disk, superblock),
-            None => head(disk, superblock),
+            None if form.index_ring => ring_head(disk, form),
+            None => head(disk, form),
         };
         let mut index = Self {
             first: 0,
@@ -232,14 +231,14 @@ impl Index {
             complete: true,
             voids: None,
         };
-        if superblock.closed.is_none() {
-            index.look_behind(disk, superblock);
+        if form.closed.is_none() {
+            index.look_behind(disk, form);
         }
-        if superblock.index_ring {
-            index.first = index.head.saturating_sub(superblock.index_slots());
+        if form.index_ring {
+            index.first = index.head.saturating_sub(form.index_slots());
         }
-        if superblock.ring {
-            let (voids, complete) = index.find_voids(disk, superblock);
+        if form.ring {
+            let (voids, complete) = index.find_voids(disk, form);
             index.voids = Some(voids);
             index.complete = complete && index.doubtful == 0 && index.unsure.is_none();
         }
@@ -247,24 +246,24 @@ impl Index {
     }
 
     /// Looks for blocks behind the last good one.
-    fn look_behind(&mut self, disk: &dyn Disk, superblock: &Superblock) {
-        let slots = superblock.index_slots();
-        let end = match superblock.index_ring {
+    fn look_behind(&mut self, disk: &dyn Disk, form: &Form) {
+        let slots = form.index_slots();
+        let end = match form.index_ring {
             true => self.head.saturating_add(slots),
             false => slots,
         };
         let mut page = [0; PAGE_BYTES];
         while self.head + self.doubtful < end {
             let number = self.head + self.doubtful;
-            let at = superblock.block_at(number);
+            let at = form.block_at(number);
             if let Err(error) = disk.read_at(at, &mut page) {
                 self.unsure = Some(format!("byte {at} of the disk: {error}"));
                 return;
             }
-            if parse(&page, superblock, number).is_ok() {
+            if parse(&page, form, number).is_ok() {
                 // It could not be read a moment ago.
                 (self.head, self.doubtful) = (number + 1, 0);
-            } else if resembles(&page, superblock, number) {
+            } else if resembles(&page, form, number) {
                 self.doubtful += 1;
             } else {
                 return;
@@ -288,25 +287,23 @@ impl Index {
     }
 
     /// From the newest index record to the oldest: one whose payload a newer one overlaps is void.
-    fn find_voids(&self, disk: &dyn Disk, superblock: &Superblock) -> (Vec<u64>, bool) {
+    fn find_voids(&self, disk: &dyn Disk, form: &Form) -> (Vec<u64>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
         let mut voids = vec![0; (self.head - self.first) as usize];
         for number in (self.first..self.head).rev() {
             let mut page = [0; PAGE_BYTES];
-            let read = disk.read_at(superblock.block_at(number), &mut page);
-            let block = read
-                .ok()
-                .and_then(|()| parse(&page, superblock, number).ok());
+            let read = disk.read_at(form.block_at(number), &mut page);
+            let block = read.ok().and_then(|()| parse(&page, form, number).ok());
             let Some(block) = block else {
                 complete = false;
                 continue;
             };
             let mask = &mut voids[(number - self.first) as usize];
             for (bit, row) in block.rows.iter().enumerate().rev() {
-                if !row.stored() || check_row(superblock, row, disk.len()).is_some() {
+                if !row.stored() || check_row(form, row, disk.len()).is_some() {
                     continue;
                 }
-                let range = Bounds::of(superblock, row).range();
+                let range = Bounds::of(form, row).range();
                 // An extent without a byte of payload has its page.
                 if cover.touches(&range) {
                     *mask |= 1 << bit;
@@ -333,10 +330,10 @@ impl Index {
 }
 
 /// Behind the last block of this recording, number by number.
-fn head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
+fn head(disk: &dyn Disk, form: &Form) -> u64 {
     let mut head = 0;
-    each_slot(disk, superblock, |slot, page| {
-        if parse(page, superblock, slot).is_ok() {
+    each_slot(disk, form, |slot, page| {
+        if parse(page, form, slot).is_ok() {
             head = slot + 1;
         }
         slot < head + LOOK
@@ -345,11 +342,11 @@ fn head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
 }
 
 /// Behind the block with the greatest number.
-fn ring_head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
+fn ring_head(disk: &dyn Disk, form: &Form) -> u64 {
     let mut head = 0;
-    let slots = superblock.index_slots();
-    each_slot(disk, superblock, |slot, page| {
-        if let Ok(block) = Block::parse(page, superblock.session, crc32c)
+    let slots = form.index_slots();
+    each_slot(disk, form, |slot, page| {
+        if let Ok(block) = Block::parse(page, form.session, form.layout(), crc32c)
             && u64::from(block.number) % slots == slot
         {
             head = head.max(u64::from(block.number) + 1);
@@ -361,16 +358,16 @@ fn ring_head(disk: &dyn Disk, superblock: &Superblock) -> u64 {
 
 /// Whether there are blocks that only a ring of blocks has, or index records that only a ring of
 /// data has.
-pub(crate) fn looks_gone_round(disk: &dyn Disk, superblock: &Superblock) -> Result<(bool, bool)> {
+pub(crate) fn looks_gone_round(disk: &dyn Disk, form: &Form) -> Result<(bool, bool)> {
     let (mut ring, mut index_ring, mut last) = (false, false, 0);
-    each_slot(disk, superblock, |slot, page| {
-        let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
+    each_slot(disk, form, |slot, page| {
+        let Ok(block) = Block::parse(page, form.session, form.layout(), crc32c) else {
             return slot < LOOK;
         };
         index_ring |= u64::from(block.number) != slot;
         for row in block.rows.iter().filter(|row| row.stored()) {
             // Records of streams received at once are out of order, but by less than half of all.
-            ring |= row.address < last && last - row.address > superblock.data.bytes / 2;
+            ring |= row.address < last && last - row.address > form.data.bytes / 2;
             last = row.address;
         }
         true
@@ -378,39 +375,65 @@ pub(crate) fn looks_gone_round(disk: &dyn Disk, superblock: &Superblock) -> Resu
     Ok((ring || index_ring, index_ring))
 }
 
-/// The version of the format: blocks of version 1 have all rows, also those that do not count.
-pub(crate) fn version_of(disk: &dyn Disk, superblock: &Superblock) -> u32 {
-    let mut version = VERSION;
-    each_slot(disk, superblock, |slot, page| {
-        let good = Block::parse(page, superblock.session, crc32c).ok();
-        let Some(block) = good.or_else(|| corrected(page, superblock, slot)) else {
-            return slot < LOOK;
-        };
-        let all = page[..SESSION_AT] == head_of(ROWS as u64)[..SESSION_AT];
-        if all && !block.rows[ROWS - 1].counts() {
-            version = 1;
-        }
-        version != 1
-    });
-    version
+/// The first of some that its blocks fit, or the first.
+fn fitting(disk: &dyn Disk, forms: [Form; 3]) -> Form {
+    let fits = |form: &&Form| {
+        let mut fits = false;
+        each_slot(disk, form, |slot, page| {
+            fits = Block::parse(page, form.session, form.layout(), crc32c).is_ok()
+                || corrected(page, form, slot).is_some();
+            !fits && slot < LOOK
+        });
+        fits
+    };
+    let found = forms.iter().find(fits).cloned();
+    let [first, ..] = forms;
+    found.unwrap_or(first)
+}
+
+/// Version and schema as the index has them: version 1 says none.
+pub(crate) fn form_of(disk: &dyn Disk, superblock: &Superblock) -> Form {
+    let mut page = [0; PAGE_BYTES];
+    let read = disk.read_at(superblock.index.at, &mut page).ok();
+    let said = read.and_then(|()| Layout::schema_of(&page, crc32c));
+    let form = |version, schema| {
+        Form::of(Superblock {
+            version,
+            schema,
+            ..*superblock
+        })
+    };
+    let first = form(1, Schema::default());
+    match said {
+        Some(schema) => form(VERSION, schema),
+        None if first.layout().schema_page(crc32c) == page => first,
+        None => fitting(
+            disk,
+            [
+                form(VERSION, Schema::default()),
+                form(VERSION, Schema::NONE),
+                first,
+            ],
+        ),
+    }
 }
 
 /// The stride that the index records have: the greatest number that all places are a multiple of.
-pub(crate) fn stride_of(disk: &dyn Disk, superblock: &Superblock) -> Result<u64> {
+pub(crate) fn stride_of(disk: &dyn Disk, form: &Form) -> Result<u64> {
     let mut stride = 0;
-    each_slot(disk, superblock, |slot, page| {
-        let Ok(block) = Block::parse(page, superblock.session, crc32c) else {
+    each_slot(disk, form, |slot, page| {
+        let Ok(block) = Block::parse(page, form.session, form.layout(), crc32c) else {
             return slot < LOOK;
         };
         for row in block.rows.iter().filter(|row| row.stored()) {
-            let place = row.address.saturating_sub(superblock.data.at);
+            let place = row.address.saturating_sub(form.data.at);
             stride = common_divisor(stride, place);
         }
         true
     });
-    let usable = stride.is_multiple_of(PAGE) && stride > 0 && stride <= superblock.data.bytes;
+    let usable = stride.is_multiple_of(PAGE) && stride > 0 && stride <= form.data.bytes;
     // A single sample says nothing of the stride, and needs none.
-    let most = superblock.data.bytes - superblock.data.bytes % PAGE;
+    let most = form.data.bytes - form.data.bytes % PAGE;
     Ok(if usable { stride } else { most })
 }
 
@@ -532,14 +555,14 @@ impl Iterator for Rows<'_> {
         let index = &self.recording.index;
         while self.number < index.head {
             let number = self.number;
-            let block = match self.block {
+            let block = match &self.block {
                 Some(block) => block,
                 None => {
                     let page = self.page();
                     let unreadable = page.is_err();
-                    let superblock = self.recording.superblock();
-                    match page.and_then(|page| parse(&page, superblock, number)) {
-                        Ok(block) => *self.block.insert(block),
+                    let recording = self.recording;
+                    match page.and_then(|page| parse(&page, recording.form(), number)) {
+                        Ok(block) => self.block.insert(block),
                         Err(why) => {
                             self.step();
                             return Some(Entry::Damaged {
@@ -551,7 +574,7 @@ impl Iterator for Rows<'_> {
                     }
                 }
             };
-            while self.row < ROWS {
+            while self.row < self.recording.form().layout().rows {
                 let slot = self.row;
                 self.row += 1;
                 let row = block.rows[slot];

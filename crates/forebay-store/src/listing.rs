@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use forebay_spec::store::index::{CODE_LSB, CUT, FAILED, LATE, RESULT, Row, SKIPPED};
+use forebay_spec::store::index::{CODE_LSB, CUT, FAILED, LATE, Row, SKIPPED};
+use forebay_spec::store::schema::Schema;
 use serde::Serialize;
 
-use crate::Recording;
+use crate::{Recording, Results};
 
 /// An index record: names and units as in its columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,10 +26,12 @@ pub struct Record {
     pub time_ns: u64,
     /// Checksum of the payload, in hexadecimal.
     pub crc32c: String,
-    /// Class of the result, if there is one.
-    pub class: Option<u16>,
-    /// Score of the result, if it is a number.
-    pub score: Option<f32>,
+    /// Bytes that were received, where elements may change lengths; 0 where it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received: Option<u32>,
+    /// The result.
+    #[serde(flatten)]
+    pub result: Results,
     /// Frames that are missing in front of it.
     pub missing: u32,
     /// It is a whole object.
@@ -50,9 +53,8 @@ pub struct Record {
 impl Record {
     /// Of an index record, and why it is invalid.
     #[must_use]
-    pub fn of(row: &Row, wrong: Option<String>) -> Self {
+    pub fn of(row: &Row, schema: &Schema, wrong: Option<String>) -> Self {
         let has = |flag: u16| row.flags & flag != 0;
-        let result = has(RESULT);
         Self {
             stream: row.stream,
             object: row.object,
@@ -61,8 +63,8 @@ impl Record {
             length: row.length,
             time_ns: row.time,
             crc32c: format!("{:08x}", row.crc32c),
-            class: result.then_some(row.class),
-            score: (result && row.score.is_finite()).then_some(row.score),
+            received: schema.received.then_some(row.received),
+            result: Results::of(schema, row),
             missing: row.missing,
             whole: row.whole(),
             cut: has(CUT),
@@ -88,10 +90,9 @@ pub struct Object {
     pub extents: u64,
     /// When it began.
     pub time_ns: u64,
-    /// Class of the result.
-    pub class: Option<u16>,
-    /// Score of the result.
-    pub score: Option<f32>,
+    /// The result.
+    #[serde(flatten)]
+    pub result: Results,
     /// Frames that are missing before and in it.
     pub missing: u64,
     /// In a word.
@@ -101,29 +102,27 @@ pub struct Object {
 }
 
 impl Object {
-    fn of(row: &Row) -> Self {
+    fn of(row: &Row, schema: &Schema) -> Self {
         let mut object = Self {
             stream: row.stream,
             object: row.object,
             length: 0,
             extents: 0,
             time_ns: row.time,
-            class: None,
-            score: None,
+            result: Results::of(schema, row),
             missing: 0,
             state: if row.whole() { "whole" } else { "parts" },
             name: None,
         };
-        object.add(row);
+        object.add(row, schema);
         object
     }
 
-    fn add(&mut self, row: &Row) {
+    fn add(&mut self, row: &Row, schema: &Schema) {
         self.extents += 1;
         self.missing = self.missing.saturating_add(row.missing.into());
-        if row.flags & RESULT != 0 {
-            self.class = Some(row.class);
-            self.score = row.score.is_finite().then_some(row.score);
+        if row.has_result() {
+            self.result = Results::of(schema, row);
         }
         if row.stored() {
             self.length = self.length.saturating_add(row.length.into());
@@ -146,22 +145,34 @@ impl Recording<'_> {
 }
 
 /// Puts objects together: the extents of one follow each other in its stream.
-#[derive(Debug, Default)]
-pub struct Objects(BTreeMap<u16, Object>);
+#[derive(Debug)]
+pub struct Objects {
+    schema: Schema,
+    open: BTreeMap<u16, Object>,
+}
 
 impl Objects {
+    /// Of a recording with this schema.
+    #[must_use]
+    pub const fn new(schema: Schema) -> Self {
+        Self {
+            schema,
+            open: BTreeMap::new(),
+        }
+    }
+
     /// The next index record; the object that it ends.
     pub fn push(&mut self, row: &Row, name: Option<String>) -> Option<Object> {
-        match self.0.get_mut(&row.stream) {
+        match self.open.get_mut(&row.stream) {
             Some(object) if object.object == row.object && row.offset > 0 => {
-                object.add(row);
+                object.add(row, &self.schema);
                 None
             }
-            _ => self.0.insert(
+            _ => self.open.insert(
                 row.stream,
                 Object {
                     name,
-                    ..Object::of(row)
+                    ..Object::of(row, &self.schema)
                 },
             ),
         }
@@ -169,6 +180,6 @@ impl Objects {
 
     /// Those that no index record has ended.
     pub fn rest(self) -> impl Iterator<Item = Object> {
-        self.0.into_values()
+        self.open.into_values()
     }
 }

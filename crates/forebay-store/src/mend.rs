@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use forebay_spec::store::index::{Block, COUNTS, CUT, RESULT, Row, WHOLE};
 use forebay_spec::store::page::{FILLER, Facts};
+use forebay_spec::store::schema::RESULT_MOST;
 use forebay_spec::store::superblock::{Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, Session, tar};
 
@@ -26,7 +27,7 @@ const LOST_MOST: u64 = 4 << 30;
 /// Corrects damaged blocks of the index from their own bytes; returns how many, and their records.
 pub(crate) fn correct_blocks(draft: &Draft<'_>) -> Result<(u64, u64)> {
     let recording = Recording::open(draft)?;
-    let superblock = recording.superblock();
+    let form = recording.form();
     let damaged = recording.rows().filter_map(|entry| match entry {
         Entry::Damaged {
             block,
@@ -40,9 +41,9 @@ pub(crate) fn correct_blocks(draft: &Draft<'_>) -> Result<(u64, u64)> {
     let blocks: Vec<(u64, Block)> = numbers
         .filter_map(|number| {
             let mut page = [0; PAGE_BYTES];
-            let read = draft.read_at(superblock.block_at(number), &mut page);
+            let read = draft.read_at(form.block_at(number), &mut page);
             read.ok()?;
-            Some((number, corrected(&page, superblock, number)?))
+            Some((number, corrected(&page, form, number)?))
         })
         .collect();
     if blocks.is_empty() {
@@ -53,11 +54,11 @@ pub(crate) fn correct_blocks(draft: &Draft<'_>) -> Result<(u64, u64)> {
         .filter(|(_, block)| agrees(&recording, block));
     let good: Vec<(u64, Block)> = good.collect();
     for (number, block) in &good {
-        write_block(draft, superblock, *number, &block.rows)?;
+        write_block(draft, form, *number, &block.rows)?;
     }
     flush(draft)?;
-    let rows = good.iter().flat_map(|(_, block)| block.rows);
-    let rows = rows.filter(Row::counts).count();
+    let rows = good.iter().flat_map(|(_, block)| &block.rows);
+    let rows = rows.filter(|row| row.counts()).count();
     Ok((good.len() as u64, rows as u64))
 }
 
@@ -90,7 +91,6 @@ fn row_of(found: &Found, goes_on: bool) -> Row {
         (facts.result.is_some(), RESULT),
     ];
     let set = set.iter().filter(|(set, _)| *set);
-    let (class, score) = facts.result.unwrap_or((0, 0.0));
     Row {
         object: facts.object,
         offset: facts.offset,
@@ -98,10 +98,10 @@ fn row_of(found: &Found, goes_on: bool) -> Row {
         time: facts.time,
         length: facts.length,
         crc32c: facts.crc32c,
-        score,
         missing: facts.missing,
+        received: 0,
         stream: facts.stream,
-        class,
+        result: facts.result.unwrap_or([0; RESULT_MOST]),
         flags: set.fold(COUNTS, |all, (_, flag)| all | flag),
     }
 }

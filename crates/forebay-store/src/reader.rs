@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording as it lies there: which superblock counts, how far the index goes.
 
+use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::Block;
+use forebay_spec::store::layout::Layout;
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{
     Drive, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
 };
-use forebay_spec::store::{PAGE_BYTES, Session, superblock};
 
 use crate::disk::read;
-use crate::index::{Bounds, Index};
+use crate::form::Form;
+use crate::index::{Bounds, Index, form_of};
 use crate::table::Table;
 use crate::{Disk, Error, PAGE, Result, crc32c};
 
@@ -24,7 +26,7 @@ pub(crate) const fn super_places(region: Region) -> [u64; 2] {
 /// A recording.
 pub struct Recording<'d> {
     pub(crate) disk: &'d dyn Disk,
-    superblock: Superblock,
+    form: Form,
     superblocks: Region,
     copies: [Copy; 2],
     rebuilt: bool,
@@ -86,11 +88,15 @@ impl<'d> Recording<'d> {
             );
             return Err(Error::recording(what, "take the whole image"));
         }
-        let index = Index::find(disk, &superblock);
+        let form = Form::of(superblock);
+        if !rebuilt {
+            complaints.extend(schema_complaint(disk, &form));
+        }
+        let index = Index::find(disk, &form);
         complaints.extend(index.complaints());
         Ok(Self {
             disk,
-            superblock,
+            form,
             superblocks,
             copies,
             rebuilt,
@@ -101,8 +107,14 @@ impl<'d> Recording<'d> {
 
     /// What it is.
     #[must_use]
-    pub const fn superblock(&self) -> &Superblock {
-        &self.superblock
+    pub fn superblock(&self) -> &Superblock {
+        &self.form
+    }
+
+    /// That, and where things stand in its blocks.
+    #[must_use]
+    pub const fn form(&self) -> &Form {
+        &self.form
     }
 
     /// Where the superblocks lie.
@@ -136,16 +148,27 @@ impl<'d> Recording<'d> {
 
     /// A block of the index, or why it is none.
     pub fn block(&self, number: u64) -> std::result::Result<Block, String> {
-        let at = self.superblock.block_at(number);
+        let at = self.form.block_at(number);
         let page = page_at(self.disk, at).map_err(|error| error.to_string())?;
-        crate::index::parse(&page, &self.superblock, number)
+        crate::index::parse(&page, &self.form, number)
     }
 
     /// What an extent takes on the disk, page and padding included.
     #[must_use]
     pub fn extent(&self, row: &forebay_spec::store::index::Row) -> Bounds {
-        Bounds::of(&self.superblock, row)
+        Bounds::of(&self.form, row)
     }
+}
+
+/// Whether the first page of the index is another than it should be, as far as it can be read.
+pub(crate) fn schema_differs(disk: &dyn Disk, form: &Form) -> bool {
+    let page = page_at(disk, form.index.at);
+    page.is_ok_and(|page| page != form.layout().schema_page(crc32c))
+}
+
+fn schema_complaint(disk: &dyn Disk, form: &Form) -> Option<String> {
+    let what = "the first page of the index, its schema, is damaged: other programs read it";
+    schema_differs(disk, form).then(|| what.into())
 }
 
 fn nothing(copies: &[Copy; 2]) -> Error {
@@ -207,7 +230,9 @@ fn complaints(
 fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superblock> {
     let first = page_at(disk, table.data.at).unwrap_or([0; PAGE_BYTES]);
     let header = first.first_chunk().and_then(Facts::parse_header);
-    let page = Facts::parse(&first).or(header);
+    let schema_page = page_at(disk, table.index.at).unwrap_or([0; PAGE_BYTES]);
+    let schema = Layout::schema_of(&schema_page, crc32c).unwrap_or_default();
+    let page = Facts::parse(&first, &schema).or(header);
     let mode = match (table.mode, page) {
         (Some(mode), _) => mode,
         (None, Some(_)) => Mode::Objects,
@@ -234,6 +259,7 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
             firmware: [b' '; 8],
             bytes: disk.len(),
         },
+        schema,
     };
     base.check().map_err(|error| {
         Error::recording(
@@ -241,23 +267,25 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
             "restore the partition table",
         )
     })?;
-    let mut found = with_session(disk, base, page.map(|facts| facts.session));
-    (found.ring, found.index_ring) = crate::index::looks_gone_round(disk, &found)?;
-    found.version = crate::index::version_of(disk, &found);
-    if mode == Mode::Samples {
-        found.stride = crate::index::stride_of(disk, &found)?;
-    }
-    Ok(found)
-}
-
-/// The session that the index's first block has: the table's, or that of the first page.
-fn with_session(disk: &dyn Disk, base: Superblock, page: Option<Session>) -> Superblock {
-    let candidates = [Some(base.session), page];
+    let sessions = [Some(base.session), page.map(|facts| facts.session)];
+    let forms = sessions.into_iter().flatten().map(|session| {
+        let mut of = base;
+        of.session = session;
+        form_of(disk, &of)
+    });
+    let forms: Vec<_> = forms.collect();
     let first = page_at(disk, base.block_at(0)).unwrap_or([0; PAGE_BYTES]);
-    let fits = |session: &Session| Block::parse(&first, *session, crc32c).is_ok();
-    let session = candidates.into_iter().flatten().find(fits);
-    superblock::Superblock {
-        session: session.unwrap_or(base.session),
-        ..base
-    }
+    let fits = |form: &&Form| Block::parse(&first, form.session, form.layout(), crc32c).is_ok();
+    let form = forms.iter().find(fits).unwrap_or(&forms[0]);
+    let (ring, index_ring) = crate::index::looks_gone_round(disk, form)?;
+    let stride = match mode {
+        Mode::Samples => crate::index::stride_of(disk, form)?,
+        _ => base.stride,
+    };
+    Ok(Superblock {
+        ring,
+        index_ring,
+        stride,
+        ..**form
+    })
 }

@@ -8,7 +8,8 @@
 use std::io;
 use std::ops::Range;
 
-use forebay_spec::store::index::{COUNTS, ROWS, Row};
+use forebay_spec::store::index::{COUNTS, Row};
+use forebay_spec::store::layout::ROWS_MOST;
 use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, tar};
@@ -17,7 +18,7 @@ use serde::Serialize;
 use crate::disk::{flush, write};
 use crate::draft::Draft;
 use crate::mend::{correct_blocks, mend_headers, rows_of, take_fills, write_lost, write_padding};
-use crate::reader::{Recording, super_places};
+use crate::reader::{Recording, schema_differs, super_places};
 use crate::ring::Ring;
 use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
@@ -27,7 +28,7 @@ use crate::{Disk, Entry, Error, PAGE, Result, crc32c, pages, undo};
 /// Bytes behind the last extent that are looked through for more, at least.
 const LOOK_LEAST: u64 = 256 << 20;
 /// Otherwise this number of the longest extents: those of two blocks of the index.
-const LOOK_EXTENTS: u64 = 2 * ROWS as u64;
+const LOOK_EXTENTS: u64 = 2 * ROWS_MOST as u64;
 
 /// Takes the bytes of an undo file, and returns when they are durable.
 pub type Keep<'k> = &'k mut dyn FnMut(&[u8]) -> io::Result<()>;
@@ -122,6 +123,8 @@ struct Survey {
     wrong: u64,
     longest: u64,
     last: u64,
+    /// Index records that a block has room for.
+    room: usize,
 }
 
 impl Survey {
@@ -129,6 +132,7 @@ impl Survey {
         let data = recording.superblock().data;
         let mut all = Self {
             last: data.at,
+            room: recording.form().layout().rows,
             ..Self::default()
         };
         let mut last_block = u64::MAX;
@@ -206,8 +210,9 @@ impl Survey {
 
     /// The damaged block that has room for the record of an extent that lies there.
     fn block_of(&mut self, at: u64) -> Option<&mut Broken> {
+        let room = self.room;
         let fits = |broken: &&mut Broken| {
-            broken.between.contains(&at) && broken.found.len() < ROWS && !broken.unreadable
+            broken.between.contains(&at) && broken.found.len() < room && !broken.unreadable
         };
         self.broken.iter_mut().find(fits)
     }
@@ -276,6 +281,10 @@ fn draw_up(draft: &Draft<'_>, options: &Options<'_>, see: See<'_>) -> Result<Rep
         true => ring(&recording, options.force, &mut report, see)?,
         false => straight(&recording, survey, options, &mut report, see)?,
     };
+    if schema_differs(draft, recording.form()) {
+        let page = recording.form().layout().schema_page(crc32c);
+        write(draft, superblock.index.at, &page)?;
+    }
     write_plan(&recording, &plan, &mut report)?;
     if !options.skip_headers && !plan.keep_headers {
         report.headers_mended = mend_headers(draft, &plan.claimed, see)?;
@@ -316,8 +325,14 @@ fn count(found: &[Found], report: &mut Repair) {
 }
 
 /// Spreads records over blocks, beginning with this one.
-fn in_blocks(rows: &[Row], first: u64, slots: u64, report: &mut Repair) -> Vec<(u64, Vec<Row>)> {
-    let blocks = rows.chunks(ROWS).zip(first..);
+fn in_blocks(
+    recording: &Recording<'_>,
+    rows: &[Row],
+    first: u64,
+    slots: u64,
+    report: &mut Repair,
+) -> Vec<(u64, Vec<Row>)> {
+    let blocks = rows.chunks(recording.form().layout().rows).zip(first..);
     let (fit, rest): (Vec<_>, Vec<_>) = blocks.partition(|(_, number)| *number < slots);
     report.no_room += rest.iter().map(|(rows, _)| rows.len() as u64).sum::<u64>();
     fit.into_iter()
@@ -450,7 +465,7 @@ fn straight(
     if !open {
         count(&tail, report);
         let rows = rows_of(recording, &tail);
-        let more = in_blocks(&rows, head, superblock.index_slots(), report);
+        let more = in_blocks(recording, &rows, head, superblock.index_slots(), report);
         head += more.len() as u64;
         plan.blocks.extend(more);
     }
@@ -534,7 +549,13 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         true => u64::MAX,
         false => superblock.index_slots(),
     };
-    let more = in_blocks(&rows_of(recording, &found.new), head, slots, report);
+    let more = in_blocks(
+        recording,
+        &rows_of(recording, &found.new),
+        head,
+        slots,
+        report,
+    );
     head += more.len() as u64;
     plan.blocks.extend(more);
     plan.wrapped = found.wrapped;
@@ -565,7 +586,7 @@ fn write_plan(recording: &Recording<'_>, plan: &Plan, report: &mut Repair) -> Re
     }
     flush(disk)?;
     for (number, some) in &plan.blocks {
-        write_block(disk, superblock, *number, some)?;
+        write_block(disk, recording.form(), *number, some)?;
     }
     flush(disk)
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::{Range, RangeInclusive};
 
-use forebay_spec::store::index::{ROWS, Row};
+use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::Mode;
 
 use crate::reader::Recording;
@@ -95,7 +95,7 @@ impl Ring {
         for found in &ring.new {
             new.add(found.at..found.end);
         }
-        ring.share_out();
+        ring.share_out(recording.form().layout().rows);
         if let Some(closed) = superblock.closed {
             ring.head = closed.end;
         }
@@ -108,10 +108,9 @@ impl Ring {
 
     fn survey(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
         for (number, void) in recording.index.voided() {
-            let rows = recording
-                .block(number)
-                .map_or([Row::default(); ROWS], |block| block.rows);
-            for (slot, row) in rows.iter().enumerate() {
+            let block = recording.block(number);
+            let rows = block.iter().flat_map(|block| &block.rows);
+            for (slot, row) in rows.enumerate() {
                 if void >> slot & 1 != 0 {
                     self.add_record(row);
                 }
@@ -284,13 +283,13 @@ impl Ring {
         Ok(())
     }
 
-    /// Gives each damaged block its part of what was found.
-    fn share_out(&mut self) {
+    /// Gives each damaged block, with room for N records, its part of what was found.
+    fn share_out(&mut self, room: usize) {
         for mut run in std::mem::take(&mut self.runs) {
             if run.unreadable {
                 continue;
             }
-            let most = run.blocks.len() * ROWS;
+            let most = run.blocks.len() * room;
             if !run.ends {
                 // Behind the last good block: what is new there is theirs first.
                 let more = self.new.len().min(most.saturating_sub(run.found.len()));

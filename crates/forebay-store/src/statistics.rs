@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use forebay_spec::store::index::{FAILED, RESULT, Row, SKIPPED};
+use forebay_spec::store::index::{FAILED, Row, SKIPPED};
+use forebay_spec::store::schema::Schema;
 use serde::Serialize;
 
 use crate::timeline::{Fate, Span, Spans};
-use crate::{Entry, Recording, Totals};
+use crate::{Cell, Entry, Recording, Results, Totals};
 
 /// Bins of the time line.
 pub const BINS: usize = 240;
@@ -53,7 +54,7 @@ pub struct Stream {
     last: Option<u64>,
 }
 
-/// Results of a class.
+/// Results of a class: what the columns `class` and `score` say, where there are such.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Class {
     /// Its number.
@@ -142,6 +143,7 @@ struct Collector {
     spans: Spans,
     streams: BTreeMap<u16, Stream>,
     classes: BTreeMap<u16, Class>,
+    schema: Schema,
     sizes: Powers,
     intervals: Powers,
 }
@@ -167,6 +169,7 @@ impl Statistics {
             spans: Spans::default(),
             streams: BTreeMap::new(),
             classes: BTreeMap::new(),
+            schema: recording.superblock().schema,
             sizes: Powers([0; POWERS]),
             intervals: Powers([0; POWERS]),
         };
@@ -247,14 +250,15 @@ impl Collector {
     }
 
     fn result(&mut self, row: &Row) {
-        if row.flags & RESULT == 0 {
+        let result = Results::of(&self.schema, row);
+        let Some(number) = result.class() else {
             return;
-        }
-        let class = self.classes.entry(row.class).or_default();
-        class.class = row.class;
+        };
+        let class = self.classes.entry(number).or_default();
+        class.class = number;
         class.extents += 1;
-        if row.score.is_finite() {
-            class.scores.0 += f64::from(row.score);
+        if let Some(Cell::Float(score)) = result.get("score") {
+            class.scores.0 += f64::from(*score);
             class.scores.1 += 1;
         }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What stands in words beside the numbers: JSON in superblock and trailer.
 
-use forebay_spec::store::index::{COLUMNS, END_PAGE};
+use forebay_spec::store::layout::{BASES, END_PAGE, has_base};
+use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{Superblock, TEXT_BYTES};
 use forebay_spec::store::{PAGE_BYTES, tar};
 use serde_json::{Value, json};
@@ -36,11 +37,18 @@ pub(crate) fn describe(superblock: &Superblock) -> Value {
             "bytes": drive.bytes,
         },
         "crc": "CRC32C (RFC 3720)",
-        "columns": COLUMNS
-            .iter()
-            .map(|column| json!([column.name, column.kind.name()]))
-            .collect::<Vec<_>>(),
+        "columns": columns(&superblock.schema),
     })
+}
+
+/// Names and types of the index's columns.
+fn columns(schema: &Schema) -> Vec<[String; 2]> {
+    let bases = BASES.iter().enumerate();
+    let bases = bases.filter(|(at, _)| has_base(schema, *at));
+    let bases = bases.map(|(_, base)| [base.name.into(), base.kind.name().into()]);
+    let results = schema.columns().iter();
+    let results = results.map(|column| [column.name().into(), column.to_string()]);
+    bases.chain(results).collect()
 }
 
 /// The superblock's page.

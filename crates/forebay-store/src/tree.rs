@@ -4,7 +4,8 @@
 use std::io;
 use std::sync::Mutex;
 
-use forebay_spec::store::index::{ROWS, Row};
+use forebay_spec::store::index::Row;
+use forebay_spec::store::layout::ROWS_MOST;
 
 use crate::extent::Checked;
 use crate::files::{self, CAPTURE_NAME};
@@ -102,7 +103,7 @@ impl<'r> Tree<'r> {
             stream: row.stream,
             object: row.object,
             offset: row.offset,
-            row: block * ROWS as u64 + slot as u64,
+            row: block * ROWS_MOST as u64 + slot as u64,
         });
         let mut names: Vec<Name> = names.collect();
         names.sort_unstable();
@@ -139,8 +140,8 @@ impl<'r> Tree<'r> {
     }
 
     fn row(&self, number: u64) -> Option<Row> {
-        let block = self.recording.block(number / ROWS as u64).ok()?;
-        let row = block.rows[(number % ROWS as u64) as usize];
+        let block = self.recording.block(number / ROWS_MOST as u64).ok()?;
+        let row = block.rows[(number % ROWS_MOST as u64) as usize];
         row.stored().then_some(row)
     }
 

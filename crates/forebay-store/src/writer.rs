@@ -3,9 +3,9 @@
 
 use std::io::Read;
 
-use forebay_spec::store::index::{
-    Block, CUT, LATE, RESULT, ROWS, Row, SKIPPED, WHOLE as WHOLE_FLAG,
-};
+use forebay_spec::store::index::{Block, CUT, LATE, RESULT, Row, SKIPPED, WHOLE as WHOLE_FLAG};
+use forebay_spec::store::layout::ROWS_MOST;
+use forebay_spec::store::schema::RESULT_MOST;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
 use forebay_spec::store::{PAGE_BYTES, index, page, pcapng, tar};
 
@@ -13,7 +13,7 @@ use crate::disk::{flush, write};
 use crate::extent::facts_of;
 use crate::format::write_superblocks;
 use crate::reader::Recording;
-use crate::{Disk, Error, PAGE, Result, crc32c, grains, text};
+use crate::{Disk, Error, Form, PAGE, Result, crc32c, grains, text};
 
 /// Bytes of an extent where an object is longer: its length has 32 bits.
 const EXTENT_MOST: u64 = 1 << 30;
@@ -31,6 +31,9 @@ pub struct Extent {
     pub offset: u64,
     /// The object goes on behind these bytes.
     pub goes_on: bool,
+    /// Bytes that it had when it was received, if elements have changed its length; 0: as many as are
+    /// stored.
+    pub received: u32,
     /// Frames that are missing before it; `u32::MAX` stands for more.
     pub missing: u32,
     /// Number of its first frame.
@@ -39,8 +42,8 @@ pub struct Extent {
     pub sender: u8,
     /// When it began: nanoseconds since 1970.
     pub time: u64,
-    /// Class and score.
-    pub result: Option<(u16, f32)>,
+    /// The result, its columns one behind the other.
+    pub result: Option<[u8; RESULT_MOST]>,
     /// A result was expected and did not come in time.
     pub late: bool,
     /// The name that the object had where it came from: kept where there is a tar header.
@@ -74,7 +77,7 @@ pub struct Summary {
 /// A recording being written.
 pub struct Writer<'d> {
     disk: &'d dyn Disk,
-    recording: Superblock,
+    recording: Form,
     superblocks: forebay_spec::store::superblock::Region,
     /// Where the next extent begins.
     head: u64,
@@ -98,14 +101,14 @@ impl<'d> Writer<'d> {
     /// Where there is no recording, one that is closed, or has index records.
     pub fn new(disk: &'d dyn Disk) -> Result<Self> {
         let recording = Recording::open(disk)?;
-        let superblock = *recording.superblock();
+        let form = recording.form().clone();
         let refuse = |what| {
             Error::recording(
                 what,
                 "make a new recording with `forebay store format --force`",
             )
         };
-        if superblock.closed.is_some() {
+        if form.closed.is_some() {
             return Err(refuse("the recording is closed"));
         }
         if recording.blocks() > 0 {
@@ -114,10 +117,10 @@ impl<'d> Writer<'d> {
         Ok(Self {
             disk,
             superblocks: recording.superblocks(),
-            recording: superblock,
-            head: superblock.first_extent(),
+            head: form.first_extent(),
+            rows: Vec::with_capacity(form.layout().rows),
+            recording: form,
             wrapped: false,
-            rows: Vec::with_capacity(ROWS),
             block: 0,
             most: EXTENT_MOST,
             open_batches: false,
@@ -143,7 +146,7 @@ impl<'d> Writer<'d> {
 
     /// The recording.
     #[must_use]
-    pub const fn superblock(&self) -> &Superblock {
+    pub fn superblock(&self) -> &Superblock {
         &self.recording
     }
 
@@ -171,6 +174,10 @@ impl<'d> Writer<'d> {
                 offset: about.offset.saturating_add(done),
                 missing: if done == 0 { about.missing } else { 0 },
                 goes_on: about.goes_on || !last,
+                received: match about.received {
+                    0 => u32::try_from(length).unwrap_or(u32::MAX),
+                    received => received,
+                },
                 ..*about
             };
             let found = self.extent(&part, payload, bytes as u32)?;
@@ -239,7 +246,7 @@ impl<'d> Writer<'d> {
     }
 
     /// Bytes that a payload takes.
-    const fn padded(&self, length: u32) -> u64 {
+    fn padded(&self, length: u32) -> u64 {
         grains(length as u64, self.recording.grain())
     }
 
@@ -296,7 +303,6 @@ impl<'d> Writer<'d> {
             (about.late, LATE),
         ];
         let set = set.iter().filter(|(set, _)| *set);
-        let (class, score) = about.result.unwrap_or((0, 0.0));
         Row {
             object: about.object,
             offset: about.offset,
@@ -304,10 +310,13 @@ impl<'d> Writer<'d> {
             time: about.time,
             length,
             crc32c,
-            score,
             missing: about.missing,
+            received: match self.recording.schema.received && !about.goes_on {
+                true => about.received,
+                false => 0,
+            },
             stream: about.stream,
-            class,
+            result: about.result.unwrap_or([0; RESULT_MOST]),
             flags: set.fold(index::COUNTS | flags, |all, (_, flag)| all | flag),
         }
     }
@@ -316,9 +325,9 @@ impl<'d> Writer<'d> {
         self.rows.push(row);
         self.summary.rows += 1;
         match self.rows.len() {
-            ROWS if self.open_batches => self.promise(),
-            ROWS => self.sync(),
-            _ => Ok(()),
+            rows if rows < self.recording.layout().rows => Ok(()),
+            _ if self.open_batches => self.promise(),
+            _ => self.sync(),
         }
     }
 
@@ -361,14 +370,14 @@ impl<'d> Writer<'d> {
     }
 }
 
-/// Writes the block of the index with this number; it has room for [`ROWS`] records.
+/// Writes the block of the index with this number.
 pub(crate) fn write_block(
     disk: &dyn Disk,
-    superblock: &Superblock,
+    form: &Form,
     number: u64,
     records: &[Row],
 ) -> Result<()> {
-    let mut rows = [Row::default(); ROWS];
+    let mut rows = [Row::default(); ROWS_MOST];
     for (to, from) in rows.iter_mut().zip(records) {
         *to = *from;
     }
@@ -380,8 +389,8 @@ pub(crate) fn write_block(
         number: short,
         rows,
     };
-    let page = block.to_bytes(superblock.session, superblock.version, crc32c);
-    write(disk, superblock.block_at(number), &page)
+    let page = block.to_bytes(form.session, form.layout(), crc32c);
+    write(disk, form.block_at(number), &page)
 }
 
 /// What stands behind a payload up to its page's end.

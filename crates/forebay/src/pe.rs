@@ -34,7 +34,7 @@ fn list(args: &PeListArgs) -> Result<Exit> {
         .iter()
         .map(|(name, folder)| Element::load(folder, name))
         .collect::<forebay_pipeline::Result<Vec<_>>>()?;
-    let report = Report::new("forebay.elements/1", Elements { elements });
+    let report = Report::new("forebay.elements/2", Elements { elements });
     report::show(&report, || listed(&report.found.elements))?;
     Ok(Exit::Good)
 }
@@ -44,6 +44,10 @@ fn listed(elements: &[Element]) -> Page {
     let mut grid = Grid::new("element | setting | bits | >default | range | is").wrap(5, 60);
     for element in elements {
         grid.row([&element.name, "", "", "", "", &element.description]);
+        for column in &element.result {
+            let (name, kind) = (&column.name, &column.r#type);
+            grid.row(["", name, kind, "", "result", &column.description]);
+        }
         for (name, setting) in &element.settings {
             grid.row([
                 String::new(),

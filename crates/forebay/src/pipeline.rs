@@ -2,6 +2,7 @@
 //! `forebay pipeline check`: what a pipeline's file says, with all that it leaves out.
 
 use std::fs;
+use std::path::Path;
 
 use forebay_app::home;
 use forebay_draw::text::{Grid, Page, seconds};
@@ -20,6 +21,9 @@ struct Checked<'a> {
     cfg: [u64; STAGES],
 }
 
+/// What the recorder's hardware is made of where results have columns of their own.
+const FORM: &str = "fb_store_rom_pkg.sv";
+
 /// Runs a command on pipelines.
 pub fn run(command: &PipelineCommand) -> Result<Exit> {
     match command {
@@ -35,7 +39,13 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
     let chain = pipeline.chain();
     lint::chain(&root, &chain)?;
     if let Some(path) = &args.chain {
-        fs::write(path, &chain.text).map_err(|error| Failure::file("writing", path, error))?;
+        let write = |path: &Path, text: &str| {
+            fs::write(path, text).map_err(|error| Failure::file("writing", path, error))
+        };
+        write(path, &chain.text)?;
+        if let Some(text) = &chain.form {
+            write(&path.with_file_name(FORM), text)?;
+        }
     }
     let checked = Checked {
         cfg: chain.cfg,
@@ -49,6 +59,13 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
                 "\n  {} takes the place of rtl/pe/fb_pe_chain.sv; with it:",
                 path.display()
             ));
+            if chain.form.is_some() {
+                let path = path.with_file_name(FORM);
+                page.line(format!(
+                    "    {} in place of rtl/store/{FORM}",
+                    path.display()
+                ));
+            }
             for file in &chain.files {
                 page.line(format!("    {}", home::short(file)));
             }
@@ -177,6 +194,10 @@ fn sink(pipeline: &Pipeline) -> Vec<String> {
         format!("a block of it is written {wait}, {flush}"),
         end.to_owned(),
     ];
+    let results = pipeline.results();
+    if pipeline.has_results() || results.received {
+        lines.push(format!("results: {results}"));
+    }
     if pipeline.has_results() {
         let time = seconds(sink.result_ps as f64 * 1e-12);
         lines.push(format!("rows wait up to {time} for their result"));

@@ -13,7 +13,8 @@ from forebay import spec
 from forebay.store import layout
 from forebay.store.disk import Disk, crc32c
 from forebay.store.errors import StoreError
-from forebay.store.layout import PAGE, ROWS
+from forebay.store.layout import COUNT_AT, PAGE, ROWS_MOST
+from forebay.store.schema import Schema
 from forebay.store.superblock import Superblock
 
 # Blocks that are looked at together.
@@ -22,36 +23,34 @@ CHUNK = 1024
 # it writes the next: more than one can only be missing where the medium lost them.
 LOOK = 1024
 
-NUMPY = {"u16": "<u2", "u32": "<u4", "u64": "<u8", "f32": "<f4", "time": "<i8"}
-TYPES = {name: np.dtype(NUMPY[kind]) for name, kind, _ in layout.COLUMNS}
-_HEAD = np.frombuffer(layout.HEAD, "<u8")
-_COUNTS = np.array(layout.COUNTS_AT) // 8
-_ZEROS = bytes(layout.COLUMNS_AT - layout.CRC_AT)
+MARK = b"\xff\xff\xff\xff"  # of Arrow's, in front of each message
 
 Columns = dict[str, np.ndarray]
 Number = TypeVar("Number", int, np.ndarray)
 
 
-def why_not(page: np.ndarray, session: bytes, number: int) -> str | None:
-    """Why a page is not block `number` of a recording; None if it is."""
-    head = _HEAD.copy()
-    head[_COUNTS] = _count(page)
-    if head[_COUNTS[0]] > ROWS or not np.array_equal(page[: layout.SESSION_AT].view("<u8"), head):
+def why_not(page: np.ndarray, of: Superblock, number: int) -> str | None:
+    """Why a page is not block `number` of a recording; None if it is.
+
+    What stands in front of the columns is covered by the checksum.
+    """
+    schema = of.schema
+    begins = MARK + (schema.columns_at - 8).to_bytes(4, "little")
+    if page[:8].tobytes() != begins or _count(page) > schema.rows:
         return "it does not begin as a block of an index does"
-    if page[layout.SESSION_AT : layout.NUMBER_AT].tobytes() != session[:8]:
+    if page[schema.session_at : schema.number_at].tobytes() != of.session.bytes[:8]:
         return "it belongs to another recording"
-    says = int(page[layout.CRC_AT : layout.COLUMNS_AT].view("<u4")[0])
-    has = crc32c(page[: layout.CRC_AT], _ZEROS, page[layout.COLUMNS_AT :])
+    says = int(page[schema.crc_at : schema.columns_at].view("<u4")[0])
+    has = crc32c(page[: schema.crc_at], bytes(4), page[schema.columns_at :])
     if says != has:
         return f"its CRC32C is {has:08x}, and it says {says:08x}"
-    own = int(page[layout.NUMBER_AT : layout.CRC_AT].view("<u4")[0])
+    own = int(page[schema.number_at : schema.crc_at].view("<u4")[0])
     return None if own == number else f"its number is {own}, but it lies where {number} does"
 
 
 def _count(pages: np.ndarray) -> np.ndarray:
     """How many rows a block says that it has, or each of several."""
-    at = layout.COUNTS_AT[0]
-    return np.ascontiguousarray(pages[..., at : at + 8]).view("<u8")[..., 0]
+    return np.ascontiguousarray(pages[..., COUNT_AT : COUNT_AT + 8]).view("<u8")[..., 0]
 
 
 class Index:
@@ -97,12 +96,12 @@ class Index:
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     def _numbers(self, pages: np.ndarray, slot: int) -> np.ndarray:
-        own = pages[:, layout.NUMBER_AT : layout.CRC_AT].copy().view("<u4")[:, 0].astype(np.int64)
+        schema = self._of.schema
+        own = pages[:, schema.number_at : schema.crc_at].copy().view("<u4")[:, 0].astype(np.int64)
         places = np.arange(slot, slot + len(pages))
         fits = own % self._of.slots == places if self._of.index_ring else own == places
-        session = self._of.session.bytes
         good = [
-            bool(fit) and why_not(page, session, int(number)) is None
+            bool(fit) and why_not(page, self._of, int(number)) is None
             for page, fit, number in zip(pages, fits, own, strict=True)
         ]
         return np.where(good, own, -1)
@@ -131,12 +130,19 @@ class Index:
 
     def why(self, number: int) -> str:
         """Why a block is not good."""
-        return why_not(self._page(number), self._of.session.bytes, number) or "it is good"
+        return why_not(self._page(number), self._of, number) or "it is good"
 
-    def blocks(self) -> Iterator[Columns]:
-        """Columns of each good block, where they lie: nothing is copied."""
+    def blocks(self) -> Iterator[tuple[Columns, np.ndarray | None]]:
+        """Columns of each good block and the bits that say which rows have a result.
+
+        They are where they lie: nothing is copied.
+        """
+        schema = self._of.schema
         for number in self.numbers.tolist():
-            yield columns_of(self.pages[self._slot(number) * PAGE :][:PAGE])
+            page = self.pages[self._slot(number) * PAGE :][:PAGE]
+            at = schema.valid_at
+            valid = None if at is None else page[at : at + ROWS_MOST // 8]
+            yield columns_of(page, schema), valid
 
     def rows(self) -> Iterator[tuple[np.ndarray, Columns]]:
         """Columns of many blocks together, and of each row whether it is void."""
@@ -145,25 +151,26 @@ class Index:
             # Read, not mapped: of a block that can no longer be read only its rows are missing.
             runs = np.split(numbers, np.flatnonzero(np.diff(self._slot(numbers)) != 1) + 1)
             pages = np.concatenate([self._read(self._slot(int(r[0])), len(r)) for r in runs])
-            columns = {
-                name: pages[:, at : at + ROWS * TYPES[name].itemsize].copy().view(TYPES[name])
-                for name, _, at in layout.COLUMNS
-            }
-            columns["flags"][np.arange(ROWS) >= _count(pages)[:, None]] = 0
-            flat = {name: values.reshape(-1) for name, values in columns.items()}
+            schema, flat = self._of.schema, {}
+            for of in schema.columns:
+                at = schema.places[of.name]
+                values = pages[:, at : at + schema.rows * of.bytes].copy().view(of.dtype)
+                flat[of.name] = values.reshape(-1, of.size) if of.size else values.reshape(-1)
+            there = np.arange(schema.rows) < _count(pages)[:, None]
+            flat["flags"][~there.reshape(-1)] = 0
             yield self._void(numbers), flat
 
     def _void(self, numbers: np.ndarray) -> np.ndarray:
         if self._voids is None:
-            return np.zeros(len(numbers) * ROWS, bool)
+            return np.zeros(len(numbers) * self._of.schema.rows, bool)
         return self._voids[numbers - self.first].reshape(-1)
 
     def _find_voids(self) -> np.ndarray:
         """From the newest row to the oldest: what lies under a newer one is void."""
-        voids = np.zeros((self.head - self.first, ROWS), bool)
+        voids = np.zeros((self.head - self.first, self._of.schema.rows), bool)
         cover, data = Cover(), self._of.data
         for number in self.numbers[::-1].tolist():
-            columns = columns_of(self._page(number))
+            columns = columns_of(self._page(number), self._of.schema)
             usable = stored(columns["flags"]) & ~wrong(columns, self._of, self._disk.bytes)
             for row in np.flatnonzero(usable)[::-1].tolist():
                 start, end = span(
@@ -176,13 +183,14 @@ class Index:
         return voids
 
 
-def columns_of(page: np.ndarray) -> Columns:
+def columns_of(page: np.ndarray, schema: Schema) -> Columns:
     """Columns of a block, where they lie in it."""
-    count = int(_count(page))
-    return {
-        name: page[at : at + count * TYPES[name].itemsize].view(TYPES[name])
-        for name, _, at in layout.COLUMNS
-    }
+    count, found = int(_count(page)), {}
+    for of in schema.columns:
+        at = schema.places[of.name]
+        values = page[at : at + count * of.bytes].view(of.dtype)
+        found[of.name] = values.reshape(-1, of.size) if of.size else values
+    return found
 
 
 def counts(flags: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forebay.store.errors import StoreError
+from forebay.store.recording import arrow
 
 if TYPE_CHECKING:
     from forebay.store.recording import Recording
@@ -36,8 +37,6 @@ COLUMNS = {
     "length": pa.uint32(),
     "crc32c": pa.uint32(),
     "missing": pa.uint32(),
-    "class": pa.uint16(),
-    "score": pa.float32(),
     "whole": pa.bool_(),
     "cut": pa.bool_(),
     "late": pa.bool_(),
@@ -72,7 +71,10 @@ class Parquet:
                 f"the path {self._path!a} is no UTF-8, but Parquet's text is",
                 "name the recording by another path, or say one with --path",
             ) from error
-        columns = COLUMNS | (PAYLOAD if options.payload else REFERENCE)
+        schema = recording.superblock.schema
+        results = {of.name: arrow(of) for of in schema.results}
+        received = {"received": pa.uint32()} if schema.received else {}
+        columns = COLUMNS | received | results | (PAYLOAD if options.payload else REFERENCE)
         metadata = {"forebay.session": str(recording.superblock.session)}
         self._schema = pa.schema(list(columns.items()), metadata=metadata)
         self._rows: list[tuple[Key, dict[str, Any]]] = []

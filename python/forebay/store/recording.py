@@ -20,6 +20,7 @@ from forebay.store.capture import first_page, whole_bytes
 from forebay.store.disk import CHUNK, Disk
 from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
+from forebay.store.schema import Column, Schema
 from forebay.store.superblock import BadSuperblockError, Superblock, parse
 from forebay.store.table import Region, Table, read_table
 from forebay.store.tar import BLOCK, TarView
@@ -38,17 +39,37 @@ FLAGS = {
     "result": spec.ROW_RESULT,
     "late": spec.ROW_LATE,
 }
-ARROW = {
-    name: TIME if kind == "time" else pa.from_numpy_dtype(rows.TYPES[name])
-    for name, kind, _ in layout.COLUMNS
-}
-_LATER = ("score", "missing", "class", "flags")
-SCHEMA = pa.schema(
-    [pa.field(name, kind) for name, kind in ARROW.items() if name not in _LATER]
-    + [("missing", pa.uint32()), ("class", pa.uint16()), ("score", pa.float32())]
-    + [(name, pa.bool_()) for name in (*FLAGS, "stored", "wrong")]
-    + [("code", pa.uint8())]
-)
+
+
+def arrow(of: Column) -> pa.DataType:
+    """Return the type of a column in Arrow."""
+    if of.kind == "time":
+        return TIME
+    if of.kind == "bytes":
+        return pa.binary(of.size)
+    value = pa.from_numpy_dtype(of.dtype)
+    return pa.list_(value, of.size) if of.size else value
+
+
+def array(of: Column, values: np.ndarray, valid: np.ndarray | None) -> pa.Array:
+    """Make an array of the memory of a column; `valid` has a bit for each row that is not null."""
+    data = pa.py_buffer(np.ascontiguousarray(values))
+    bits = None if valid is None else pa.py_buffer(valid)
+    if not of.is_list:
+        return pa.Array.from_buffers(arrow(of), len(values), [bits, data])
+    items = pa.Array.from_buffers(pa.from_numpy_dtype(of.dtype), values.size, [None, data])
+    return pa.Array.from_buffers(arrow(of), len(values), [bits], children=[items])
+
+
+def schema_of(schema: Schema) -> pa.Schema:
+    """Return the columns of a recording's table."""
+    bases = [of for of in schema.bases if of.name not in ("missing", "flags")]
+    missing = [of for of in schema.bases if of.name == "missing"]
+    return pa.schema(
+        [(of.name, arrow(of)) for of in (*bases, *missing, *schema.results)]
+        + [(name, pa.bool_()) for name in (*FLAGS, "stored", "wrong")]
+        + [("code", pa.uint8())]
+    )
 
 
 def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
@@ -117,12 +138,14 @@ class Recording:
         pyarrow.Table
             Its columns are memory of the mapped disk: nothing is copied.
         """
-        schema = pa.schema([pa.field(name, kind, False) for name, kind in ARROW.items()])
-        batches = []
-        for block in self.blocks.blocks():
+        of, batches = self.superblock.schema, []
+        optional = of.results if of.valid_at is not None else ()
+        fields = [pa.field(each.name, arrow(each), each in optional) for each in of.columns]
+        schema = pa.schema(fields)
+        for block, valid in self.blocks.blocks():
             arrays = [
-                pa.Array.from_buffers(ARROW[name], len(values), [None, pa.py_buffer(values)])
-                for name, values in block.items()
+                array(each, block[each.name], valid if each in optional else None)
+                for each in of.columns
             ]
             batches.append(pa.RecordBatch.from_arrays(arrays, schema=schema))
         return pa.Table.from_batches(batches, schema)
@@ -138,9 +161,9 @@ class Recording:
         """Rows of all extents that count and are not void, oldest first.
 
         Flags are columns of booleans; `stored` says that there is a payload to read, `wrong` that
-        the row is one that cannot be. `class` and `score` are null where there is no result.
+        the row is one that cannot be. The columns of a result are null where there is none.
         """
-        return pa.Table.from_batches(self.batches(), SCHEMA)
+        return pa.Table.from_batches(self.batches(), schema_of(self.superblock.schema))
 
     def objects(self) -> pa.Table:
         """Rows of the objects that are stored and whole."""
@@ -278,12 +301,17 @@ def _batch(columns: rows.Columns, of: Superblock, disk_bytes: int) -> pa.RecordB
     derived["stored"] = rows.stored(flags) & ~bad
     derived["wrong"] = bad
     derived["code"] = (flags >> spec.ROW_CODE_LSB).astype(np.uint8)
-    arrays = []
-    for field in SCHEMA:
-        values = derived.get(field.name, columns.get(field.name))
-        mask = ~result if field.name in ("class", "score") else None
-        arrays.append(pa.array(values, field.type, mask=mask))
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+    arrays, valid = [], np.packbits(result, bitorder="little")
+    own = {of.name: of for of in of.schema.columns}
+    optional = {of.name for of in of.schema.results}
+    schema = schema_of(of.schema)
+    for field in schema:
+        if field.name in derived:
+            arrays.append(pa.array(derived[field.name], field.type))
+        else:
+            bits = valid if field.name in optional else None
+            arrays.append(array(own[field.name], columns[field.name], bits))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _copies(disk: Disk, region: Region) -> list[Superblock | str]:

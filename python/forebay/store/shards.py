@@ -12,6 +12,7 @@ from forebay.store.tar import BLOCK, END
 
 if TYPE_CHECKING:
     from forebay.store.recording import Recording
+    from forebay.store.schema import Schema
 
 # Most shards: it sets the digits of their names.
 DIGITS = 6
@@ -42,7 +43,8 @@ class Shards:
         stem = f"{row['stream']:05}/{row['object']:020}"
         if not row["whole"]:
             stem += f"@{row['offset']:020}"
-        text = (json.dumps(described(row) | {"session": self._session}, indent=2) + "\n").encode()
+        said = described(row, recording.superblock.schema) | {"session": self._session}
+        text = (json.dumps(said, indent=2) + "\n").encode()
         file = self._room(4 * BLOCK + len(text) + row["length"])
         begin = file.tell()
         try:
@@ -76,8 +78,10 @@ class Shards:
         return self._file
 
 
-def described(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what stands beside a payload."""
+def described(row: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return what stands beside a payload; what is no number in hexadecimal."""
+    results = {of.name: row[of.name] for of in schema.results}
+    received = {"received": row["received"]} if schema.received else {}
     return {
         "stream": row["stream"],
         "object": row["object"],
@@ -87,8 +91,8 @@ def described(row: dict[str, Any]) -> dict[str, Any]:
         "crc32c": f"{row['crc32c']:08x}",
         "missing": row["missing"],
         "whole": row["whole"],
-        "class": row["class"],
-        "score": row["score"],
+        **received,
+        **{name: v.hex() if isinstance(v, bytes) else v for name, v in results.items()},
     }
 
 

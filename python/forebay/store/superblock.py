@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from forebay.store import layout
 from forebay.store.disk import crc32c
 from forebay.store.layout import PAGE
+from forebay.store.schema import VERSION_1, Schema
+from forebay.store.schema import parse as parse_schema
 from forebay.store.table import Region
 from forebay.store.tar import BLOCK
 
@@ -55,6 +57,8 @@ class Superblock:
         The drive's.
     drive_bytes : int
         Bytes of the drive's namespace.
+    schema : Schema
+        What its index has.
     """
 
     mode: str
@@ -75,6 +79,7 @@ class Superblock:
     serial: str
     firmware: str
     drive_bytes: int
+    schema: Schema
 
     @property
     def front(self) -> int:
@@ -153,6 +158,11 @@ def parse(page: bytes) -> Superblock:
         extension,
         "it is 1 to 4 letters or digits, padded with NUL",
     )
+    schema = VERSION_1 if version == 1 else parse_schema(_field(page, "schema"))
+    limit = "of up to 8 columns each has a name and a type, of 64 bytes in all, and nothing follows"
+    if schema is None:
+        count = _field(page, "schema")[0]
+        raise BadSuperblockError(f"its number of columns of results is {count}, but {limit}")
     closed = bool(flags & layout.CLOSED)
     found = Superblock(
         mode=MODES[mode],
@@ -173,6 +183,7 @@ def parse(page: bytes) -> Superblock:
         serial=_text(page, "serial"),
         firmware=_text(page, "firmware"),
         drive_bytes=_number(page, "drive_bytes"),
+        schema=schema,
     )
     check(found)
     return found

@@ -13,7 +13,9 @@
 module fb_pe_chain
   import fb_spec_pkg::*;
   import fb_pe_pkg::*;
-(
+#(
+    localparam int unsigned ResultBits = 48
+) (
     input  wire             clk,
     input  wire             rst,
     input  wire  [8*64-1:0] cfg,    // of stage i from bit 64 * i on
@@ -40,11 +42,12 @@ module fb_pe_chain
     output logic [                1:0] m_axis_object_tuser,
     output logic [PACKET_TAG_BITS-1:0] m_axis_object_tid,
 
-    // One for each object that ends with nothing missing, in any order: score, an IEEE single, and
-    // above it the class; TUSER where it was not judged; TID is that of the packet that ends it.
+    // One for each object that ends with nothing missing, in any order: the columns of the manifest of
+    // the element that gives it, the first one lowest; TUSER where it was not judged; TID is that of
+    // the packet that ends it.
     output logic                       m_axis_result_tvalid,
     input  wire                        m_axis_result_tready,
-    output logic [               47:0] m_axis_result_tdata,
+    output logic [     ResultBits-1:0] m_axis_result_tdata,
     output logic                       m_axis_result_tuser,
     output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid,
 
@@ -82,7 +85,7 @@ module fb_pe_chain
   logic [PACKET_TAG_BITS-1:0] copy_3_tid;
   logic result_1_tvalid;
   logic result_1_tready;
-  logic [47:0] result_1_tdata;
+  logic [ResultBits-1:0] result_1_tdata;
   logic result_1_tuser;
   logic [PACKET_TAG_BITS-1:0] result_1_tid;
   logic known_1_valid;
@@ -114,7 +117,8 @@ module fb_pe_chain
   );
 
   fb_pe_tap #(
-      .Skips(1'b0)
+      .Skips(1'b0),
+      .ResultBits(ResultBits)
   ) u_tap_1 (
       .clk,
       .rst,
@@ -277,7 +281,8 @@ module fb_pe_chain
   );
 
   fb_pe_check_result #(
-      .Patience(65536)
+      .ResultBits(ResultBits),
+      .Patience  (65536)
   ) u_result_2_mean (
       .clk,
       .rst,

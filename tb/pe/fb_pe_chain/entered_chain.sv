@@ -57,6 +57,7 @@ module entered_chain
       .m_axis_extent_tready(1'b1),
       .m_axis_extent_tdata(),
       .ends_object(),
+      .received(),
       .m_axis_object_tvalid(entered_tvalid),
       .m_axis_object_tready(entered_tready),
       .m_axis_object_tdata(entered_tdata),

@@ -32,7 +32,7 @@ class Bench(elements.Bench):
         self.stays = False  # what comes out stays in the chain ...
         self.released = 0  # ... but for this number of packets
         self.times: list[int] = []  # of extents
-        self.ended: list[int] = []  # of each packet's end, whether an object ends
+        self.ended: list[tuple[int, int]] = []  # of each: whether an object ends, and its bytes
         dut.leaves.value = 0
         cocotb.start_soon(self.watch())
 
@@ -57,7 +57,7 @@ class Bench(elements.Bench):
                 extent = structs.unpack("extent_t", int(dut.extent.value))
                 self.known.append((int(dut.extent_tid.value), extent))
             if both("s_axis_tag"):
-                self.ended.append(int(dut.ends_object.value))
+                self.ended.append((int(dut.ends_object.value), int(dut.received.value)))
 
     async def send(
         self, data: bytes, user: int = elements.WHOLE, extent: elements.Extent | None = None
@@ -93,20 +93,20 @@ async def any_packets(dut, idle: float, stall: float, tags_first: bool) -> None:
     """Packets pass as they are with their tags, and their ends are told, once each."""
     bench = Bench(dut)
     await bench.start(idle, stall)
-    users = []
+    due = []
     for _ in range(120):
         data, user = random.randbytes(elements.size()), elements.any_user()
         if tags_first:
             bench.give(bench.tag)
             await harness.step(dut.clk, random.randrange(4))
-        users.append(user)
+        due.append((int(user & spec.PACKET_ENDS_OBJECT != 0), len(data)))
         tag = await bench.send(data, user)
         if not tags_first:
             await harness.step(dut.clk, random.randrange(40))
             assert bench.sink.empty(), "a packet went through without its tag"
             bench.give(tag)
         await bench.expect(data)
-    assert bench.ended == [int(user & spec.PACKET_ENDS_OBJECT != 0) for user in users]
+    assert bench.ended == due
     bench.knows()
     for extent in bench.extents.values():
         passed = await with_timeout(bench.passed.recv(), PATIENCE_US, "us")

@@ -6,27 +6,35 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import os
 import random
 import struct
 import subprocess
 import tarfile
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cocotb
+import numpy as np
 import pytest
 from cocotb.triggers import FallingEdge, with_timeout
 from cocotbext.axi import AxiStreamSink
 
+import forms
 import harness
 import structs
 from forebay.filelist import ROOT
+from forebay.store.schema import Column
 from runner import simulate
 
 PAGE = 4096
 BLOCK = 512
 JSON_BYTES = 3072
-PATIENCE_US = 20
+FORM = forms.chosen()
+USUAL = forms.read(forms.USUAL) == FORM
+RESULT_BYTES = max(sum(of.bytes for of in FORM.results), 1)
+PATIENCE_US = 20 if USUAL else 60
 MOST = {1: 488, 2: 291, 4: 224}  # cycles of a page, by DigitBits
 MOST_SMALL = 167  # of the header of a small object
 SCORES = [0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x007F_FFFF, 0x7F80_0000, 0xFF80_0000]
@@ -56,11 +64,11 @@ class Facts:
     sender: int
     time: int
     crc32c: int
-    result: tuple[int, int] | None  # class and the bits of the score
+    result: int | None  # its columns one behind the other, the first lowest
 
     def pack(self) -> int:
         """Return the port's vector; what does not count is noise."""
-        class_, score = self.result or (random.getrandbits(16), random.choice(SCORES))
+        result = any_result() if self.result is None else self.result
         return structs.pack(
             "facts_t",
             stream=self.stream,
@@ -75,15 +83,15 @@ class Facts:
             seconds=self.time // 10**9 % (1 << 34),
             crc32c=self.crc32c,
             has_result=self.result is not None,
-            class_=class_,
-            score=score,
+            result=result,
         )
 
     def line(self, session: bytes, extension: str) -> str:
         """Return what the example `page` of forebay-spec reads."""
         numbers = [self.stream, self.object, self.offset, self.length, self.whole, self.missing]
         numbers += [self.sequence, self.sender, self.time, self.crc32c]
-        words = [session.hex(), extension, *map(str, numbers), *map(str, self.result or "--")]
+        bits = "-" if self.result is None else self.result.to_bytes(RESULT_BYTES, "little").hex()
+        words = [session.hex(), extension, *map(str, numbers), bits]
         return " ".join(words) + "\n"
 
 
@@ -97,12 +105,31 @@ def number(bits: int) -> int:
     return random.getrandbits(random.randrange(1, bits + 1))
 
 
-def random_facts(**fixed: object) -> Facts:
-    """Return facts of which nothing is excluded."""
-    score = random.choice([*SCORES, random.getrandbits(32), random.getrandbits(32)])
+def single() -> int:
+    """Return the bits of a single, often one that has digits to show."""
     if random.random() < 0.4:
         bits = struct.pack("<f", random.uniform(-1, 1) * 10 ** random.randrange(-7, 8))
-        score = int.from_bytes(bits, "little")
+        return int.from_bytes(bits, "little")
+    return random.choice([*SCORES, random.getrandbits(32), random.getrandbits(32)])
+
+
+def result_of(value: Callable[[Column, int], int]) -> int:
+    """Return a result whose values, of N bits each, are what `value` says."""
+    word, at = 0, 0
+    for of in FORM.results:
+        for bits in forms.value_bits(of):
+            word |= value(of, bits) << at
+            at += bits
+    return word
+
+
+def any_result() -> int:
+    """Return a result of which nothing is excluded."""
+    return result_of(lambda of, bits: single() if of.kind == "f32" else number(bits))
+
+
+def random_facts(**fixed: object) -> Facts:
+    """Return facts of which nothing is excluded."""
     values = {
         "stream": number(16),
         "object": number(64),
@@ -114,7 +141,7 @@ def random_facts(**fixed: object) -> Facts:
         "sender": number(8),
         "time": number(64),
         "crc32c": number(32),
-        "result": (number(16), score) if random.random() < 0.8 else None,
+        "result": any_result() if random.random() < 0.8 else None,
     }
     return Facts(**values | fixed)
 
@@ -122,7 +149,7 @@ def random_facts(**fixed: object) -> Facts:
 def reference(lines: list[str], small: bool) -> list[bytes]:
     """Return the pages, or headers of small objects, that forebay-spec makes of facts."""
     command = ["cargo", "run", "-q", "-p", "forebay-spec", "--example", "page"]
-    command += ["--", "small"] if small else []
+    command += ["--", "small" if small else "page", os.environ.get("FORM", forms.USUAL)]
     size = BLOCK if small else PAGE
     text = "".join(lines).encode()
     done = subprocess.run(command, cwd=ROOT, input=text, stdout=subprocess.PIPE, check=True)
@@ -153,14 +180,7 @@ def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) 
         assert member.mtime == facts.time // 10**9 % (1 << 33)
         said = json.loads(tar.extractfile(member).read())
     look_at_header(page[-BLOCK:], facts, session, extension)
-    class_, bits = facts.result or (None, 0)
-    score = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
-    found = said.pop("score")
-    if facts.result is None or not abs(score) < 1e7:
-        assert found is None
-    else:
-        # Rounded to six digits in steps of 2^-32, and by Python to a double.
-        assert abs(found - score) <= 0.502e-6
+    look_at_result({of.name: said.pop(of.name) for of in FORM.results}, facts.result)
     assert said == {
         "object": facts.object,
         "stream": facts.stream,
@@ -172,8 +192,30 @@ def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) 
         "sender": facts.sender,
         "time_ns": facts.time,
         "crc32c": f"{facts.crc32c:08x}",
-        "class": class_,
     }
+
+
+def look_at_result(said: dict[str, object], result: int | None) -> None:
+    """Compare what json has read of a result with its columns."""
+    if result is None:
+        assert set(said.values()) <= {None}
+        return
+    data, at = result.to_bytes(RESULT_BYTES, "little"), 0
+    for of in FORM.results:
+        own, at = data[at : at + of.bytes], at + of.bytes
+        found = said[of.name]
+        if of.kind == "bytes":
+            assert found == own.hex()
+            continue
+        due = np.frombuffer(own, of.dtype).tolist()
+        for value, was in zip(found if of.is_list else [found], due, strict=True):
+            if of.kind != "f32":
+                assert value == was
+            elif not abs(was) < 1e7:
+                assert value is None
+            else:
+                # Rounded to six digits in steps of 2^-32, and by Python to a double.
+                assert abs(value - was) <= 0.502e-6
 
 
 class Bench:
@@ -258,8 +300,13 @@ async def edges(dut, small: bool) -> None:
         for full in (0, 1):
             fixed = {name: ((1 << bits) - 1) * full for name, bits in widths.items()}
             many.append(random_facts(whole=whole, result=None, **fixed))
-            many.append(random_facts(whole=whole, result=(0xFFFF * full, 0), **fixed))
-    many += [random_facts(result=(n, score)) for n, score in enumerate(SCORES)]
+            result = result_of(lambda of, bits, full=full: ((1 << bits) - 1) * full)
+            many.append(random_facts(whole=whole, result=result, **fixed))
+    for score in SCORES:
+        result = result_of(
+            lambda of, bits, score=score: score if of.kind == "f32" else number(bits)
+        )
+        many.append(random_facts(result=result))
     await bench.check(many)
 
 
@@ -286,11 +333,13 @@ async def rate(dut, small: bool) -> None:
     last = (BLOCK if bench.small else PAGE) // 64 - 1
     begun = harness.cycle()
     full = (1 << 64) - 1
-    await bench.check([random_facts(object=full, time=full, result=(1, 0x2000_0000))] * 20)
+    tiny = result_of(lambda of, bits: 0x2000_0000 if of.kind == "f32" else 1)
+    await bench.check([random_facts(object=full, time=full, result=tiny)] * 20)
     intervals = [later - earlier for earlier, later in itertools.pairwise(beats[last :: last + 1])]
     delays = [beats[0] - begun, beats[last] - begun]
     dut._log.info("first page after %s cycles, then one in %s", delays, intervals)
-    assert max(intervals) <= (MOST_SMALL if bench.small else MOST[int(dut.DigitBits.value)])
+    if USUAL:
+        assert max(intervals) <= (MOST_SMALL if bench.small else MOST[int(dut.DigitBits.value)])
 
 
 @cocotb.test()
@@ -346,6 +395,12 @@ def run(bits: int, **options: object) -> None:
 def test_page() -> None:
     """Run all coroutines."""
     run(4)
+
+
+@pytest.mark.parametrize("form", [forms.MANY, forms.LONG, forms.WIDE, forms.NONE])
+def test_other_results(form: str) -> None:
+    """Pages of recordings whose results have other columns, or none."""
+    forms.simulate(__file__, "fb_store_header", form)
 
 
 @pytest.mark.nightly

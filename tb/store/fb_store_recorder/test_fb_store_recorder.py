@@ -21,6 +21,7 @@ import frames
 import harness
 from extents import (
     BEAT,
+    FORM,
     PAGE,
     PATIENCE_US,
     Extent,
@@ -66,7 +67,7 @@ class Bench:
         self.session = uuid.UUID(int=0)
         self.known = self.ended = 0  # extents with metadata, packets
         self.objects.set_pause_generator(self.pauses(0.0))
-        harness.clear(dut, "ends_object", "m_axis_tag_tready")
+        harness.clear(dut, "ends_object", "received", "m_axis_tag_tready")
         cocotb.start_soon(self.follow())
 
     async def follow(self) -> None:
@@ -471,10 +472,10 @@ async def results(dut) -> None:
         head = frames.header(number, number, 200, spec.FRAMING_FIRST, stream=STREAM)
         bench.send(Extent(random.randbytes(200), head))
         score = random.choice([0.5, -1.25, 1e6 + 0.5])
-        bits = struct.unpack("<I", struct.pack("<f", score))[0]
+        bits = int.from_bytes(struct.pack("<Hf", number, score), "little")
         judged, comes = number != 4, number % 3 != 0
         if comes:
-            words.append(AxiStreamFrame([number << 32 | bits], tid=number, tuser=int(not judged)))
+            words.append(AxiStreamFrame([bits], tid=number, tuser=int(not judged)))
         expected.append((number, score) if comes and judged else (None, None))
     while bench.ended < 6:
         await harness.step(dut.clk)
@@ -539,7 +540,7 @@ async def index_without_room(dut) -> None:
     bench = Bench(dut)
     await harness.start(dut)
     await bench.begin(200, index_pages=1)
-    for _ in range(spec.INDEX_ROWS + 20):
+    for _ in range(FORM.rows + 20):
         bench.send(extent(random.randrange(1, 70)))
     await bench.end()
     await bench.check(rows_lost=20)

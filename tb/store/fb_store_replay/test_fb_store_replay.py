@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 import cocotb
 from cocotb.triggers import FallingEdge
 
+import forms
 import harness
-from extents import PAGE, Reader, Row, Sums, block_of
+from extents import FORM, PAGE, Reader, Row, Sums, block_of
 from forebay import spec
 from runner import simulate
 
-ROWS = spec.INDEX_ROWS
+ROWS = FORM.rows
 STREAM = 3
 DATA_PAGES = 1 << 20
 GOOD = spec.ROW_COUNTS | spec.ROW_WHOLE
@@ -306,3 +307,8 @@ async def reset_in_mid_search(dut) -> None:
 def test_replay() -> None:
     """Run the coroutines above."""
     simulate(__file__, "fb_store_replay")
+
+
+def test_other_results() -> None:
+    """In an index whose results have other columns."""
+    forms.simulate(__file__, "fb_store_replay", forms.MANY)

@@ -10,9 +10,21 @@ import pytest
 from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
+import forms
 import harness
 import structs
-from extents import PATIENCE_US, Extent, Region, Row, extent, failed, part_of, word_stream
+from extents import (
+    FORM,
+    PATIENCE_US,
+    RESULT_BITS,
+    Extent,
+    Region,
+    Row,
+    extent,
+    failed,
+    part_of,
+    word_stream,
+)
 from forebay import spec
 from runner import simulate
 
@@ -34,12 +46,13 @@ class Bench:
         self.late = self.unjudged = self.stray = 0
         self.next = 0
         self.known: dict[int, Extent] = {}  # by the tag
+        self.received: dict[int, int] = {}  # bytes of its packet
 
     async def start(self, wait: int = WAIT, results: int = 1) -> None:
         """Reset."""
         dut = self.dut
         dut.cfg_results.value, dut.cfg_wait.value = results, wait
-        harness.clear(dut, "ends_object", "m_axis_tag_tready", "restart")
+        harness.clear(dut, "ends_object", "received", "m_axis_tag_tready", "restart")
         cocotb.start_soon(self.count())
         await harness.start(dut)
 
@@ -62,17 +75,19 @@ class Bench:
         self.known[tag] = what
         head = (await with_timeout(self.heads.recv(), PATIENCE_US, "us")).tdata
         assert head == what.word().tdata
+        self.received[tag] = random.getrandbits(32)
         for ends in (1, 0):
             await harness.step(self.dut.clk)
             self.dut.m_axis_tag_tready.value = ends
             self.dut.ends_object.value = ends_object if ends else random.getrandbits(1)
+            self.dut.received.value = self.received[tag] if ends else random.getrandbits(32)
         await harness.step(self.dut.clk)
         return tag
 
     def result(self, tag: int, unjudged: bool = False) -> dict[str, int]:
         """Queue a result; returns what a record has of it."""
-        values = {"class_": random.getrandbits(16), "score": random.getrandbits(32)}
-        word = structs.pack("result_t", unjudged=int(unjudged), **values)
+        values = {"result": random.getrandbits(RESULT_BITS)}
+        word = structs.pack("result_t", unjudged=int(unjudged), columns=values["result"])
         self.results.send_nowait(AxiStreamFrame([word], tid=tag))
         return values
 
@@ -86,7 +101,8 @@ class Bench:
             self.known[tag], done, random.getrandbits(32), address, fate
         )
         code = 0 if fate & spec.ROW_SKIPPED else random.choice([0, 0, 1, 255])
-        found = failed(found._replace(crc32c=random.getrandbits(32)), code)
+        received = self.received.get(tag, 0) if FORM.received and not cut else 0
+        found = failed(found._replace(crc32c=random.getrandbits(32), received=received), code)
         word = structs.pack("part_t", **part_of(found, done))
         self.parts.send_nowait(AxiStreamFrame([word]))
         return found
@@ -343,6 +359,11 @@ def run(extents: int, **options: object) -> None:
     simulate(
         __file__, "fb_store_table", {"Extents": extents}, filelist="rtl/store/store.f", **options
     )
+
+
+def test_other_results() -> None:
+    """With the lengths of extents as they were received."""
+    forms.simulate(__file__, "fb_store_table", forms.LONG, filelist="rtl/store/store.f")
 
 
 @pytest.mark.parametrize("extents", [8, 512])

@@ -130,7 +130,9 @@ impl Card {
     /// A drive that is too small, or that fails.
     pub fn prepare(&mut self, pipeline: &Pipeline) -> Result<Superblock> {
         let block_bytes = self.session.facts().namespace.block_bytes();
-        self.with_drive(|drive| make_room(drive, block_bytes, &pipeline.sink, true))
+        self.with_drive(|drive| {
+            make_room(drive, block_bytes, &pipeline.sink, pipeline.results(), true)
+        })
     }
 
     /// Records until the end is asked for, and reads the index.

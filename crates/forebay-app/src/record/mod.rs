@@ -21,6 +21,7 @@ use forebay_model::net::Counters;
 use forebay_model::{MICROSECOND, Time};
 use forebay_pipeline::{Kind, Sink};
 use forebay_spec::store::index::Row;
+use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{Mode, Superblock, extension as extension_bytes};
 use forebay_spec::streamer::bar0;
 use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, repair};
@@ -54,6 +55,8 @@ pub struct Recorded {
     pub rows: Vec<Row>,
     /// Objects have results.
     pub results: bool,
+    /// The columns of these.
+    pub schema: Schema,
     /// Newer extents lie over older ones.
     pub ring: bool,
     /// What of the index cannot be read.
@@ -66,11 +69,13 @@ impl Recorded {
     /// Of what the card counted for a plan, with the index as it stands on the drives.
     fn read<D: Disk>(plan: &Plan, counted: Counted, drives: &D) -> Result<Self> {
         let (rows, unreadable) = rows(drives)?;
+        let schema = forebay_store::Recording::open(drives)?.superblock().schema;
         Ok(Self {
             wire: None,
             counted,
             rows,
             results: plan.recording.result_wait.is_some(),
+            schema,
             ring: plan.recording.data.ring,
             unreadable,
             began: plan.recording.time,
@@ -85,7 +90,8 @@ const BATCH_WAIT: Time = 1_000 * MICROSECOND;
 /// How long at the most: the end of a recording waits for it, too.
 const BATCH_WAIT_MOST: Time = 100_000 * MICROSECOND;
 
-/// Makes room for a recording: on drives that are blank, or that may be overwritten.
+/// Makes room for a recording whose index has these columns of results: on drives that are blank, or
+/// that may be overwritten.
 ///
 /// # Errors
 /// Where something is there, or the drives are too small.
@@ -93,6 +99,7 @@ pub fn make_room<D: Disk>(
     drives: &D,
     block_bytes: u64,
     sink: &Sink,
+    schema: Schema,
     overwrite: bool,
 ) -> Result<Superblock> {
     if !overwrite && !is_blank(drives)? {
@@ -113,6 +120,7 @@ pub fn make_room<D: Disk>(
         ring: sink.ring,
         small: matches!(sink.layout, Kind::Small { .. }),
         index: IndexSize::SmallestObject(sink.smallest),
+        schema,
         ..Format::default()
     };
     Ok(format(drives, &settings)?)
@@ -171,6 +179,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
         wait_cycles: sink.wait_cycles(CLOCK_PERIOD),
         flush: sink.flush,
         result_wait: results.then(|| cycles(sink.result_ps)),
+        schema: superblock.schema.id(),
         time,
         cycle_ps: CLOCK_PERIOD as u32,
     }

@@ -8,7 +8,7 @@ use forebay_driver::record::Plan;
 use forebay_model::Time;
 use forebay_model::net::{Kind, Network};
 use forebay_pipeline::Pipeline;
-use forebay_spec::store::superblock::{Mode, Superblock};
+use forebay_spec::store::superblock::{Mode, Superblock, VERSION};
 use forebay_store::Recording;
 use serde::Serialize;
 
@@ -135,6 +135,18 @@ pub fn replay(
     rate: u64,
 ) -> Result<Replayed> {
     let (superblock, wanted) = look(session, pipeline.source.stream, objects)?;
+    let own = pipeline.results();
+    if superblock.version < VERSION || superblock.schema != own {
+        return Err(Failure::new(
+            Exit::BadInput,
+            format!(
+                "the index has version {} and these columns of results: {}; the recorder of this \
+                 pipeline reads version {VERSION} with these: {own}",
+                superblock.version, superblock.schema
+            ),
+            "take the pipeline that it was recorded with; `forebay store extract` reads all of them",
+        ));
+    }
     let plan = setup::plan(pipeline, &superblock, Some(rate));
     let sent = send(session, &plan, &superblock, &wanted)?;
     Ok(Replayed {

@@ -124,7 +124,12 @@ pub fn simulated(
     let (partner, network) = LinkPartner::connect(&spec.partner, &pipeline, written.as_ref())?;
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
-    let superblock = prepare(&mut session, &pipeline.sink, spec.overwrite)?;
+    let superblock = prepare(
+        &mut session,
+        &pipeline.sink,
+        pipeline.results(),
+        spec.overwrite,
+    )?;
     let plan = plan(&pipeline, &superblock, outputs.back);
     let label = match &spec.partner.source {
         SourceSpec::Interface { .. } => "recording from the interface, Ctrl-C ends it",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a pipeline to a machine and a plan.
 
-use std::fs;
 use std::path::Path;
 
 use forebay_cosim::Config;
@@ -50,13 +49,17 @@ pub fn machine(machine: &MachineSpec, pipeline: &Pipeline, folder: &Path) -> Res
     machine.dram.clone_from(&pipeline.buffer.dram);
     machine.array.stripe_unit = pipeline.sink.chunk;
     let chain = pipeline.chain();
-    let place = folder.join("fb_pe_chain.sv");
-    fs::write(&place, &chain.text).map_err(|error| Failure::file("writing", &place, error))?;
     let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
+    let mut put = Ok(());
     let mut config = machine.config_of_net(|mut files| {
         files.push(own);
-        chain.replaced(&files, &place)
+        let with = chain.put(&files, folder);
+        with.unwrap_or_else(|error| {
+            put = Err(Failure::file("writing into", folder, error));
+            files
+        })
     })?;
+    put?;
     for (number, ssd) in pipeline.ssds.iter().enumerate() {
         let drive = config.more_drives.get_mut(number.wrapping_sub(1));
         let (profile, medium) = match drive {

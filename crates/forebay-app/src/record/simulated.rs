@@ -9,6 +9,7 @@ use forebay_driver::record::{Observer, Plan, Recorder, Stage};
 use forebay_driver::{Error, NetPort};
 use forebay_model::net::Network;
 use forebay_pipeline::Sink;
+use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::Superblock;
 
 use super::{CONTROLS, Drives, Recorded, make_room};
@@ -45,9 +46,14 @@ pub(super) fn attach<'s>(system: &'s mut System, plan: &Plan) -> Result<Recorder
 ///
 /// # Errors
 /// Where something is there, or the drives are too small.
-pub fn prepare(session: &mut Session, sink: &Sink, overwrite: bool) -> Result<Superblock> {
+pub fn prepare(
+    session: &mut Session,
+    sink: &Sink,
+    schema: Schema,
+    overwrite: bool,
+) -> Result<Superblock> {
     let block_bytes = session.namespace()?.block_bytes();
-    make_room(&Drives::of(session)?, block_bytes, sink, overwrite)
+    make_room(&Drives::of(session)?, block_bytes, sink, schema, overwrite)
 }
 
 /// Records what the link partner sends, of `bytes` as far as that is known, and sends it back where the

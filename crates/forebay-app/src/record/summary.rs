@@ -10,7 +10,7 @@ use forebay_model::Time;
 use forebay_model::net::{Counters, Kind, WireTime};
 use forebay_pipeline::Pipeline;
 use forebay_spec::net::{Arrival, Place};
-use forebay_spec::store::index::{RESULT, Row};
+use forebay_spec::store::index::Row;
 use serde::Serialize;
 
 use super::{Gap, Recorded, gaps};
@@ -155,7 +155,9 @@ impl ElementStatus {
 /// Results of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Results {
-    /// Objects of each class.
+    /// Objects that have one.
+    pub judged: u64,
+    /// Objects of each class, where results have a column of this name.
     pub classes: BTreeMap<u16, u64>,
     /// Objects whose result did not come in time.
     pub late: u64,
@@ -170,11 +172,15 @@ pub struct Results {
 impl Results {
     /// Of a recording that waits for them.
     fn new(recorded: &Recorded) -> Self {
-        let mut classes = BTreeMap::new();
-        for row in recorded.rows.iter().filter(|row| row.flags & RESULT != 0) {
-            *classes.entry(row.class).or_default() += 1;
+        let (mut judged, mut classes) = (0, BTreeMap::new());
+        for row in recorded.rows.iter().filter(|row| row.has_result()) {
+            judged += 1;
+            if let Some(class) = forebay_store::Results::of(&recorded.schema, row).class() {
+                *classes.entry(class).or_default() += 1;
+            }
         }
         Self {
+            judged,
             classes,
             late: recorded.counted.recorder.results_late,
             unjudged: recorded.counted.recorder.results_unjudged,

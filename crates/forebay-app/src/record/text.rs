@@ -164,6 +164,9 @@ fn results(results: &Results) -> String {
     let classes = results.classes.iter();
     let classes = classes.map(|(class, number)| format!("class {class}: {}", count(*number)));
     let mut parts: Vec<String> = classes.collect();
+    if parts.is_empty() {
+        parts.push(format!("judged: {}", count(results.judged)));
+    }
     for (name, number) in [
         ("late", results.late),
         ("not judged", results.unjudged),

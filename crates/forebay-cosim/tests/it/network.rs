@@ -16,7 +16,10 @@ use forebay_model::net::{
 };
 use forebay_spec::net::{Arrival, Header, Place};
 use forebay_spec::store::index::{Block, Row};
+use forebay_spec::store::layout::Layout as BlockLayout;
 use forebay_spec::store::page::Facts;
+use forebay_spec::store::schema::Schema;
+use forebay_spec::store::superblock::VERSION;
 use forebay_spec::store::tar::Name;
 use forebay_spec::store::{PAGE_BYTES, Session};
 use forebay_spec::streamer::bar0;
@@ -65,27 +68,32 @@ fn net_settings() -> NetSettings {
 }
 
 const SESSION: Session = Session(*b"forebay network.");
-const RECORDING: Recording = Recording {
-    session: SESSION.0,
-    layout: Layout::Objects {
-        extension: *b"bin\0",
-    },
-    data: Region {
-        address: 1 << 20,
-        bytes: 512 << 20,
-        ring: false,
-    },
-    index: Region {
-        address: 0,
-        bytes: 1 << 20,
-        ring: false,
-    },
-    wait_cycles: 0,
-    flush: true,
-    result_wait: None,
-    time: 1_700_000_000_123_456_789,
-    cycle_ps: 3333,
-};
+const TIME: u64 = 1_700_000_000_123_456_789;
+
+fn recording() -> Recording {
+    Recording {
+        session: SESSION.0,
+        layout: Layout::Objects {
+            extension: *b"bin\0",
+        },
+        data: Region {
+            address: 1 << 20,
+            bytes: 512 << 20,
+            ring: false,
+        },
+        index: Region {
+            address: 0,
+            bytes: 1 << 20,
+            ring: false,
+        },
+        wait_cycles: 0,
+        flush: true,
+        result_wait: None,
+        schema: Schema::default().id(),
+        time: TIME,
+        cycle_ps: 3333,
+    }
+}
 
 /// Records until the network has nothing more.
 fn record(system: &mut System, settings: &NetSettings, recording: &Recording) -> RecorderCounters {
@@ -117,10 +125,11 @@ fn page(system: &System, at: u64) -> [u8; PAGE_BYTES] {
 }
 
 fn rows(system: &System, recording: &Recording) -> Vec<Row> {
+    let layout = BlockLayout::new(VERSION, Schema::default());
     let mut rows = Vec::new();
     for number in 0.. {
         let page = page(system, recording.index.address + number * PAGE_BYTES as u64);
-        let Ok(block) = Block::parse(&page, SESSION, crc32c) else {
+        let Ok(block) = Block::parse(&page, SESSION, &layout, crc32c) else {
             return rows;
         };
         assert_eq!(u64::from(block.number), number);
@@ -139,6 +148,7 @@ fn assert_pattern(bytes: &[u8], row: &Row) {
 /// The page in front of an extent is the one that software writes, byte by byte.
 fn assert_page(system: &System, row: &Row, sequence: u64) {
     let facts = Facts {
+        schema: Schema::default(),
         session: SESSION,
         extension: *b"bin\0",
         stream: row.stream,
@@ -167,16 +177,16 @@ fn assert_page(system: &System, row: &Row, sequence: u64) {
 fn what_the_wire_brings_lies_on_the_ssd() {
     let objects = Objects::new(Addresses::default(), 9000, objects_of(5, 3_000_001, SEED));
     let mut system = system(config(Settings::default(), objects.expect("an MTU")));
-    let counters = record(&mut system, &net_settings(), &RECORDING);
+    let counters = record(&mut system, &net_settings(), &recording());
     assert_eq!(counters.stored.extents, 5);
     assert_eq!(counters.stored.bytes, 15_000_005);
-    let rows = rows(&system, &RECORDING);
+    let rows = rows(&system, &recording());
     assert_eq!(rows.len(), 5);
     for (number, row) in rows.iter().enumerate() {
         assert_eq!(row.object, number as u64);
         assert_eq!((row.offset, row.length), (0, 3_000_001));
         assert!(row.whole() && row.stored());
-        assert!(row.time > RECORDING.time && row.time < RECORDING.time + 10_000_000);
+        assert!(row.time > TIME && row.time < TIME + 10_000_000);
         assert_page(&system, row, number as u64 * 3_000_001_u64.div_ceil(8940));
         let stored = system.stored(row.address, row.length as usize);
         assert_pattern(&stored.expect("readable"), row);
@@ -219,7 +229,7 @@ fn what_was_recorded_is_sent_back() {
         network.set_tap(Box::new(listener.clone()));
     }
     let mut system = system(config);
-    record(&mut system, &net_settings(), &RECORDING);
+    record(&mut system, &net_settings(), &recording());
     let (net, recorder) = ports(&mut system);
     let from = Addresses::default().from;
     let to = Destination {
@@ -231,7 +241,7 @@ fn what_was_recorded_is_sent_back() {
         rate: 0,
     };
     net.set_destination(&mut system, &to).expect("can be");
-    for row in rows(&system, &RECORDING) {
+    for row in rows(&system, &recording()) {
         let (bytes, object) = (row.length.into(), row.object + 10);
         let ordered = recorder.fetch(&mut system, row.address, bytes, object, LIMIT);
         ordered.expect("ordered");

@@ -20,6 +20,9 @@ use forebay_model::{History, MICROSECOND};
 use forebay_pipeline::units::count;
 use forebay_pipeline::{Kind, Sink};
 use forebay_spec::store::index::{Block, Row};
+use forebay_spec::store::layout::Layout;
+use forebay_spec::store::schema::Schema;
+use forebay_spec::store::superblock::VERSION;
 use forebay_store::{Entry, Extent, Memory, Options, Recording, Writer, repair, verify};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
@@ -167,7 +170,7 @@ fn scene(seed: u64, layout: Kind) -> Result<(Scene, Header)> {
 
 /// Fills the drive with another recording: blocks and pages lie where those of the next one will.
 fn older(session: &mut Session, sink: &Sink) -> Result<()> {
-    prepare(session, sink, true)?;
+    prepare(session, sink, Schema::default(), true)?;
     let drives = Drives::of(session)?;
     let mut writer = Writer::new(&drives)?;
     let bytes = vec![0x5a; LONGEST as usize];
@@ -187,9 +190,10 @@ fn promised(recording: &recorder_port::Recording, image: &[u8]) -> Vec<u64> {
     let session = forebay_spec::store::Session(recording.session);
     let index = &image[recording.index.address as usize..];
     let blocks = index.as_chunks::<4096>().0.iter();
+    let layout = Layout::new(VERSION, Schema::default());
     let mut sum = 0;
     blocks
-        .map_while(|page| Block::parse(page, session, forebay_store::crc32c).ok())
+        .map_while(|page| Block::parse(page, session, &layout, forebay_store::crc32c).ok())
         .map(|block| {
             sum += block.rows.iter().filter(|row| row.counts()).count() as u64;
             sum

@@ -14,6 +14,7 @@ use forebay_model::net::{
 use forebay_model::profile::PauseTiming;
 use forebay_pipeline::{Sink, units};
 use forebay_spec::store::index::Row;
+use forebay_spec::store::schema::Schema;
 
 use super::SCHEMA;
 
@@ -182,7 +183,7 @@ pub fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
 
 /// What the sink says, as far as the drives go, over whatever is there.
 pub fn plan(net: NetSettings, sink: &Sink, session: &mut Session) -> Result<Plan> {
-    let superblock = prepare(session, sink, true)?;
+    let superblock = prepare(session, sink, Schema::default(), true)?;
     Ok(Plan {
         net,
         recording: recording(&superblock, sink, false, superblock.formatted),

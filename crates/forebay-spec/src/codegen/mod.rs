@@ -14,7 +14,7 @@ mod wireshark;
 
 pub use c::render_c;
 pub use python::render_python;
-pub use rom::{render_columns, render_rom};
+pub use rom::render_rom;
 pub use store::render_store;
 pub use systemverilog::render_systemverilog;
 pub use tables::GROUPS;
@@ -59,6 +59,7 @@ fn name_width(group: &Group) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::schema::Schema;
     extern crate std;
     use std::collections::BTreeSet;
     use std::string::String;
@@ -94,7 +95,7 @@ mod tests {
         render_systemverilog(&mut text).unwrap();
         render_c(&mut text).unwrap();
         render_python(&mut text).unwrap();
-        render_rom(&mut text).unwrap();
+        render_rom(&mut text, &Schema::default()).unwrap();
         for line in text.lines() {
             assert!(line.len() <= 100 && line.trim_end() == line, "{line:?}");
         }

@@ -2,23 +2,10 @@
 //! The layout of recordings as a Python module.
 
 use super::BANNER;
-use crate::store::{PAGE_BYTES, index, pcapng, superblock};
+use crate::store::layout::{self, Layout};
+use crate::store::schema::{self, OF_RESULTS, Schema};
+use crate::store::{PAGE_BYTES, pcapng, superblock};
 use core::fmt::{Result, Write};
-
-/// Bytes in a line.
-const LINE: usize = 32;
-
-fn bytes(out: &mut impl Write, name: &str, what: &str, all: &[u8]) -> Result {
-    writeln!(out, "\n# {what}\n{name} = bytes.fromhex(")?;
-    for line in all.chunks(LINE) {
-        write!(out, "    \"")?;
-        for byte in line {
-            write!(out, "{byte:02x}")?;
-        }
-        writeln!(out, "\"")?;
-    }
-    writeln!(out, ")")
-}
 
 /// Writes the module.
 pub fn render_store(out: &mut impl Write) -> Result {
@@ -27,34 +14,64 @@ pub fn render_store(out: &mut impl Write) -> Result {
     // REUSE-IgnoreEnd
     writeln!(out, "\"\"\"Where things stand in a recording.")?;
     writeln!(out, "\n{BANNER}\n\"\"\"")?;
-    writeln!(out, "\nPAGE = {PAGE_BYTES}\nROWS = {}", index::ROWS)?;
+    writeln!(out, "\nPAGE = {PAGE_BYTES}")?;
+    writeln!(out, "ROWS_MOST = {}", layout::ROWS_MOST)?;
     writeln!(
         out,
-        "# Where a block says how many rows it has, 64 bits each"
+        "# What is a block's own in front of its columns, in bytes"
     )?;
-    writeln!(out, "COUNTS_AT = {:?}", index::COUNTS_AT)?;
-    writeln!(out, "SESSION_AT = {}", index::SESSION_AT)?;
-    writeln!(out, "NUMBER_AT = {}", index::NUMBER_AT)?;
-    writeln!(out, "CRC_AT = {}", index::CRC_AT)?;
-    writeln!(out, "COLUMNS_AT = {}", index::COLUMNS_AT)?;
+    writeln!(out, "OWN_BYTES = {}", layout::OWN_BYTES)?;
+    writeln!(out, "# Where a block says how many rows it has, 64 bits")?;
+    writeln!(out, "COUNT_AT = {}", layout::COUNT_AT)?;
+    writeln!(
+        out,
+        "# Bytes of a block's message and what precedes it, but for 16 for each of its arrays"
+    )?;
+    writeln!(out, "# and buffers")?;
+    writeln!(out, "MESSAGE_BYTES = {}", layout::message_bytes())?;
     writeln!(out, "\n# Bytes of the longest chunk of a capture")?;
     writeln!(out, "CHUNK_MOST = {}", pcapng::CHUNK_MOST)?;
-    writeln!(out, "\n# Name, type and offset in a block of each column")?;
-    writeln!(out, "COLUMNS = (")?;
-    for column in index::COLUMNS {
-        let kind = column.kind.name();
-        writeln!(out, "    (\"{}\", \"{kind}\", {}),", column.name, column.at)?;
+    writeln!(
+        out,
+        "\n# Name and type of each column that all recordings have"
+    )?;
+    writeln!(out, "BASES = (")?;
+    for base in layout::BASES {
+        writeln!(out, "    (\"{}\", \"{}\"),", base.name, base.kind.name())?;
     }
     writeln!(out, ")")?;
-    let head = &index::HEAD[..index::SESSION_AT];
-    bytes(out, "HEAD", "What a block of all rows begins with", head)?;
-    let schema = &index::SCHEMA_PAGE;
-    let used = schema
-        .iter()
-        .rposition(|byte| *byte != 0)
-        .map_or(0, |at| at + 1);
-    let what = "What the first page begins with; zeros follow";
-    bytes(out, "SCHEMA", what, &schema[..used.next_multiple_of(8)])?;
+    let first = Layout::new(1, Schema::default());
+    writeln!(
+        out,
+        "\n# Offset in a block of version 1 of each column, and of the first"
+    )?;
+    writeln!(out, "VERSION_1 = {{")?;
+    let bases = layout::BASES.iter().map(|base| base.name).zip(&first.bases);
+    let columns = first.schema.columns().iter();
+    let results = columns.map(|column| column.name()).zip(&first.results);
+    for (name, at) in bases.filter(|(_, at)| at.bytes > 0).chain(results) {
+        writeln!(out, "    \"{name}\": {},", at.at)?;
+    }
+    writeln!(out, "}}\nVERSION_1_COLUMNS_AT = {}", first.columns_at())?;
+    writeln!(
+        out,
+        "\n# Schema of a superblock: types by number, characters of a name"
+    )?;
+    write!(out, "KINDS = (")?;
+    for (at, kind) in OF_RESULTS.iter().enumerate() {
+        let before = if at == 0 { "" } else { ", " };
+        write!(out, "{before}\"{}\"", kind.name())?;
+    }
+    writeln!(out, ")\nNAME_MOST = {}", schema::NAME_MOST)?;
+    writeln!(out, "COLUMNS_MOST = {}", schema::COLUMNS_MOST)?;
+    writeln!(out, "RESULT_MOST = {}", schema::RESULT_MOST)?;
+    writeln!(out, "BEAT_BYTES = {}", layout::BEAT_BYTES)?;
+    writeln!(out, "# Names that no column of a result has")?;
+    writeln!(out, "TAKEN = (")?;
+    for name in schema::TAKEN {
+        writeln!(out, "    \"{name}\",")?;
+    }
+    writeln!(out, ")")?;
     writeln!(
         out,
         "\n# Superblock: what it begins with, its version, where its checksum stands"

@@ -23,16 +23,6 @@ macro_rules! list {
     (@ $from:ident $name:ident $value:ident) => { $from::$value };
 }
 
-/// Offsets of columns of the index.
-macro_rules! columns {
-    ($($name:ident $(= $value:ident)?)*) => {
-        &[$(count(
-            concat!("INDEX_", stringify!($name), "_AT"),
-            list!(@ index $name $($value)?).at as u64,
-        )),*]
-    };
-}
-
 /// Status: type and code only, as a device may set the other bits as it likes.
 macro_rules! statuses {
     ($($name:ident)*) => {
@@ -217,10 +207,8 @@ pub const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        title: "Index of the store: bytes of a block, and bits of a row's flags",
+        title: "Index of the store: bits of a row's flags",
         constants: &[
-            list!(0, "INDEX_", index: ROWS COUNT_AT SESSION_AT NUMBER_AT CRC_AT),
-            columns!(OBJECT OFFSET ADDRESS TIME LENGTH CRC32C=CRC SCORE MISSING STREAM CLASS FLAGS),
             list!(16, "ROW_", index: COUNTS WHOLE CUT SKIPPED FAILED RESULT LATE),
             list!(0, "ROW_", index: CODE_LSB),
         ],

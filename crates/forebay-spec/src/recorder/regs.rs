@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x3152424600020100 "Version: Identity of the recorder and version of this register map." {
+    version @ 0x000 = 0x3152424600020200 "Version: Identity of the recorder and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -150,6 +150,9 @@ registers! {
     }
     replayed_blocks @ 0x168 "Replayed blocks." {
         BLOCKS = 0, 32, "Blocks: Blocks that were the ones expected, since the last `go`.";
+    }
+    schema @ 0x170 "Schema." {
+        RESULTS = 0, 32, "Results: Which columns the index has of results, as a number that software works out of their names and types: a recording is formatted for the same ones.";
     }
     element_status @ 0x180 [8] "Status of elements: What the processing elements say of themselves: the word of the first one of the chain, and so on. The element's documentation says what it means." {
     }

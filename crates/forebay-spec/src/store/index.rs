@@ -1,107 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Blocks of the index: record batches of an Arrow IPC stream, 4096 bytes each.
+//! Rows of the index, and its blocks.
 
-use super::{Crc, PAGE_BYTES, Session, arrow};
+use super::layout::{
+    ADDRESS, At, CRC, FLAGS, LENGTH, Layout, MISSING, OBJECT, OFFSET, RECEIVED, ROWS_MOST, STREAM,
+    TIME,
+};
+use super::schema::RESULT_MOST;
+use super::{Crc, PAGE_BYTES, Session};
 use crate::bytes::{get_u16, get_u32, get_u64, put};
-
-/// Most rows of a block.
-pub const ROWS: usize = 64;
-/// What precedes each message of Arrow's, in place of nothing.
-pub const CONTINUATION: u32 = u32::MAX;
-/// Offset of the message behind [`CONTINUATION`] and its length.
-pub const MESSAGE_AT: usize = 8;
-/// Offset of the session's first eight bytes.
-pub const SESSION_AT: usize = MESSAGE_AT + arrow::BATCH.len();
-/// Offset of the block's number.
-pub const NUMBER_AT: usize = SESSION_AT + 8;
-/// Offset of the CRC32C of the block with zeros there.
-pub const CRC_AT: usize = NUMBER_AT + 4;
-/// Offset of the first column.
-pub const COLUMNS_AT: usize = CRC_AT + 4;
-
-/// Type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// 16 bits.
-    U16,
-    /// 32 bits.
-    U32,
-    /// 64 bits.
-    U64,
-    /// 32 bits, IEEE 754.
-    F32,
-    /// Nanoseconds since 1970, UTC, 64 bits.
-    Time,
-}
-
-impl Kind {
-    /// As other languages name it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-            Self::U64 => "u64",
-            Self::F32 => "f32",
-            Self::Time => "time",
-        }
-    }
-
-    /// Bytes of a value.
-    #[must_use]
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::U16 => 2,
-            Self::U32 | Self::F32 => 4,
-            Self::U64 | Self::Time => 8,
-        }
-    }
-}
-
-/// A column: its name, type and the offset of its first value in a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Name.
-    pub name: &'static str,
-    /// Type.
-    pub kind: Kind,
-    /// Offset of the value of row 0; each further one follows.
-    pub at: usize,
-}
-
-macro_rules! columns {
-    ($($constant:ident $name:literal $kind:ident $doc:literal;)*) => {
-        /// All columns, in order.
-        pub const COLUMNS: &[Column] = &{
-            let mut all = [$(Column { name: $name, kind: Kind::$kind, at: 0 }),*];
-            let (mut index, mut at) = (0, COLUMNS_AT);
-            while index < all.len() {
-                all[index].at = at;
-                at += ROWS * all[index].kind.bytes();
-                index += 1;
-            }
-            assert!(at == PAGE_BYTES);
-            all
-        };
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        enum Place { $($constant),* }
-        $(#[doc = $doc] pub const $constant: Column = COLUMNS[Place::$constant as usize];)*
-    };
-}
-
-columns! {
-    OBJECT "object" U64 "Number of the object.";
-    OFFSET "offset" U64 "Where in it the extent begins.";
-    ADDRESS "address" U64 "First byte of its payload on the SSD.";
-    TIME "time" Time "When it began.";
-    LENGTH "length" U32 "Bytes of payload.";
-    CRC "crc32c" U32 "Of the payload.";
-    SCORE "score" F32 "Of the result.";
-    MISSING "missing" U32 "Frames that are missing before it.";
-    STREAM "stream" U16 "Stream.";
-    CLASS "class" U16 "Of the result.";
-    FLAGS "flags" U16 "See the constants below.";
-}
 
 /// Flag: the row counts.
 pub const COUNTS: u16 = 1 << 0;
@@ -121,7 +27,7 @@ pub const LATE: u16 = 1 << 6;
 pub const CODE_LSB: usize = 8;
 
 /// An extent, and where it lies.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Number of the object.
     pub object: u64,
@@ -135,16 +41,35 @@ pub struct Row {
     pub length: u32,
     /// CRC32C of the payload.
     pub crc32c: u32,
-    /// Score of the result.
-    pub score: f32,
     /// Frames that are missing before it; `u32::MAX` stands for more.
     pub missing: u32,
+    /// Bytes of the extent as it was received; 0 where it goes on in the next row, and where the
+    /// schema has none.
+    pub received: u32,
     /// Stream.
     pub stream: u16,
-    /// Class of the result.
-    pub class: u16,
     /// [`COUNTS`] and others.
     pub flags: u16,
+    /// The result, its columns one behind the other; zeros without one.
+    pub result: [u8; RESULT_MOST],
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            object: 0,
+            offset: 0,
+            address: 0,
+            time: 0,
+            length: 0,
+            crc32c: 0,
+            missing: 0,
+            received: 0,
+            stream: 0,
+            flags: 0,
+            result: [0; RESULT_MOST],
+        }
+    }
 }
 
 impl Row {
@@ -166,31 +91,54 @@ impl Row {
         self.flags & WHOLE != 0
     }
 
-    fn read(block: &[u8; PAGE_BYTES], row: usize) -> Self {
-        let at = |column: Column| column.at + row * column.kind.bytes();
+    /// There is a result.
+    #[must_use]
+    pub const fn has_result(&self) -> bool {
+        self.flags & RESULT != 0
+    }
+
+    fn read(block: &[u8; PAGE_BYTES], layout: &Layout, row: usize) -> Self {
+        let at = |base: usize| layout.bases[base].at + row * layout.bases[base].bytes;
         let (long, word) = (
-            |column| get_u64(block, at(column)),
-            |column| get_u32(block, at(column)),
+            |base| get_u64(block, at(base)),
+            |base| get_u32(block, at(base)),
         );
-        let half = |column| get_u16(block, at(column));
-        Self {
+        let half = |base| get_u16(block, at(base));
+        let mut read = Self {
             object: long(OBJECT),
             offset: long(OFFSET),
             address: long(ADDRESS),
             time: long(TIME),
             length: word(LENGTH),
             crc32c: word(CRC),
-            score: f32::from_bits(word(SCORE)),
             missing: word(MISSING),
+            received: if layout.schema.received {
+                word(RECEIVED)
+            } else {
+                0
+            },
             stream: half(STREAM),
-            class: half(CLASS),
             flags: half(FLAGS),
+            result: [0; RESULT_MOST],
+        };
+        if read.has_result() {
+            let mut place = 0;
+            for At { at, bytes } in &layout.results {
+                put(
+                    &mut read.result,
+                    place,
+                    &block[at + row * bytes..][..*bytes],
+                );
+                place += bytes;
+            }
         }
+        read
     }
 
-    fn write(&self, block: &mut [u8; PAGE_BYTES], row: usize) {
-        let mut set = |column: Column, value: &[u8]| {
-            put(block, column.at + row * column.kind.bytes(), value);
+    fn write(&self, block: &mut [u8; PAGE_BYTES], layout: &Layout, row: usize) {
+        let mut set = |base: usize, value: &[u8]| {
+            let At { at, bytes } = layout.bases[base];
+            put(block, at + row * bytes, value);
         };
         set(OBJECT, &self.object.to_le_bytes());
         set(OFFSET, &self.offset.to_le_bytes());
@@ -198,69 +146,21 @@ impl Row {
         set(TIME, &self.time.to_le_bytes());
         set(LENGTH, &self.length.to_le_bytes());
         set(CRC, &self.crc32c.to_le_bytes());
-        set(SCORE, &self.score.to_bits().to_le_bytes());
         set(MISSING, &self.missing.to_le_bytes());
+        if layout.schema.received {
+            set(RECEIVED, &self.received.to_le_bytes());
+        }
         set(STREAM, &self.stream.to_le_bytes());
-        set(CLASS, &self.class.to_le_bytes());
         set(FLAGS, &self.flags.to_le_bytes());
-    }
-}
-
-/// A message of Arrow's, filled up with zeros to `bytes` together with what precedes it.
-const fn message<const N: usize>(text: &[u8], bytes: usize) -> [u8; N] {
-    let mut page = [0; N];
-    let mut at = 0;
-    while at < 4 {
-        page[at] = CONTINUATION.to_le_bytes()[at];
-        page[at + 4] = ((bytes - MESSAGE_AT) as u32).to_le_bytes()[at];
-        at += 1;
-    }
-    at = 0;
-    while at < text.len() {
-        page[MESSAGE_AT + at] = text[at];
-        at += 1;
-    }
-    page
-}
-
-/// The first page of an index: the schema.
-pub const SCHEMA_PAGE: [u8; PAGE_BYTES] = message(&arrow::SCHEMA, PAGE_BYTES);
-/// The page behind the last block: Arrow's end of a stream.
-pub const END_PAGE: [u8; PAGE_BYTES] = message(&[], MESSAGE_AT);
-/// What stands in front of the columns in a block of [`ROWS`] rows, but for [`SESSION_AT`] to
-/// [`CRC_AT`].
-pub const HEAD: [u8; COLUMNS_AT] = message(&arrow::BATCH, COLUMNS_AT);
-/// Where in [`HEAD`] the number of rows stands, 64 bits each: that of the batch and that of each
-/// column. Columns are as long as [`ROWS`] rows in any block.
-pub const COUNTS_AT: [usize; COLUMNS.len() + 1] = {
-    let mut found = [0; COLUMNS.len() + 1];
-    let (mut at, mut count) = (MESSAGE_AT, 0);
-    while at < SESSION_AT {
-        let mut byte = 1;
-        while byte < 8 && HEAD[at + byte] == 0 {
-            byte += 1;
+        let mut place = 0;
+        for At { at, bytes } in &layout.results {
+            put(block, at + row * bytes, &self.result[place..place + bytes]);
+            place += bytes;
         }
-        if HEAD[at] == ROWS as u8 && byte == 8 {
-            found[count] = at;
-            count += 1;
+        if let (Some(at), true) = (layout.valid_at, self.has_result()) {
+            block[at + row / 8] |= 1 << (row % 8);
         }
-        at += 8;
     }
-    assert!(count == found.len());
-    found
-};
-/// The first of [`COUNTS_AT`].
-pub const COUNT_AT: usize = COUNTS_AT[0];
-
-/// What stands in front of the columns in a block of `rows` rows, but for [`SESSION_AT`] to
-/// [`CRC_AT`].
-#[must_use]
-pub fn head_of(rows: u64) -> [u8; COLUMNS_AT] {
-    let mut head = HEAD;
-    for at in COUNTS_AT {
-        put(&mut head, at, &rows.to_le_bytes());
-    }
-    head
 }
 
 /// Why a page is no block of a recording.
@@ -283,68 +183,74 @@ pub enum BlockError {
 }
 
 /// A block of the index.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Its number in the recording, from 0.
     pub number: u32,
     /// Its rows; those behind the last one do not count.
-    pub rows: [Row; ROWS],
+    pub rows: [Row; ROWS_MOST],
 }
 
-fn crc_of(page: &[u8; PAGE_BYTES], crc: Crc) -> u32 {
-    let (head, rest) = page.split_at(CRC_AT);
-    let (_, columns) = rest.split_at(COLUMNS_AT - CRC_AT);
-    crc(crc(crc(0, head), &[0; COLUMNS_AT - CRC_AT]), columns)
+/// The CRC32C of a block, with zeros in its place.
+fn crc_of(page: &[u8; PAGE_BYTES], layout: &Layout, crc: Crc) -> u32 {
+    let (head, rest) = page.split_at(layout.crc_at());
+    crc(crc(crc(0, head), &[0; 4]), &rest[4..])
 }
 
 impl Block {
     /// Writes the block up to the last row that counts; of a recording of version 1 all rows.
     #[must_use]
-    pub fn to_bytes(&self, session: Session, version: u32, crc: Crc) -> [u8; PAGE_BYTES] {
+    pub fn to_bytes(&self, session: Session, layout: &Layout, crc: Crc) -> [u8; PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES];
-        let rows = self.rows.iter().rposition(Row::counts);
-        let rows = match version {
-            1 => ROWS,
-            _ => rows.map_or(0, |last| last + 1),
+        let last = self.rows[..layout.rows].iter().rposition(Row::counts);
+        let rows = match layout.full {
+            true => layout.rows,
+            false => last.map_or(0, |last| last + 1),
         };
-        put(&mut page, 0, &head_of(rows as u64));
-        put(&mut page, SESSION_AT, &session.short());
-        put(&mut page, NUMBER_AT, &self.number.to_le_bytes());
-        for (index, row) in self.rows[..rows].iter().enumerate() {
-            row.write(&mut page, index);
+        let rows = &self.rows[..rows];
+        let nulls = rows.iter().filter(|row| !row.has_result()).count();
+        put(
+            &mut page,
+            0,
+            &layout.head_of(rows.len() as u64, nulls as u64),
+        );
+        put(&mut page, layout.session_at(), &session.short());
+        put(&mut page, layout.number_at(), &self.number.to_le_bytes());
+        for (index, row) in rows.iter().enumerate() {
+            row.write(&mut page, layout, index);
         }
-        let sum = crc_of(&page, crc);
-        put(&mut page, CRC_AT, &sum.to_le_bytes());
+        let sum = crc_of(&page, layout, crc);
+        put(&mut page, layout.crc_at(), &sum.to_le_bytes());
         page
     }
 
-    /// Reads a block of a recording, of version 1 too: there each has [`ROWS`] rows, of which the last
-    /// ones may not count.
+    /// Reads a block of a recording; of version 1 each has all rows, of which the last ones may not
+    /// count.
     ///
     /// # Errors
     ///
     /// The first thing that is wrong.
-    pub fn parse(page: &[u8; PAGE_BYTES], session: Session, crc: Crc) -> Result<Self, BlockError> {
-        let rows = get_u64(page, COUNT_AT);
-        if rows > ROWS as u64 || page[..SESSION_AT] != head_of(rows)[..SESSION_AT] {
-            return Err(BlockError::Head);
-        }
-        if page[SESSION_AT..NUMBER_AT] != session.short() {
+    pub fn parse(
+        page: &[u8; PAGE_BYTES],
+        session: Session,
+        layout: &Layout,
+        crc: Crc,
+    ) -> Result<Self, BlockError> {
+        let rows = layout.rows_of(page).ok_or(BlockError::Head)?;
+        if page[layout.session_at()..layout.number_at()] != session.short() {
             return Err(BlockError::Session);
         }
-        let (says, has) = (get_u32(page, CRC_AT), crc_of(page, crc));
+        let (says, has) = (get_u32(page, layout.crc_at()), crc_of(page, layout, crc));
         if says != has {
             return Err(BlockError::Crc { says, has });
         }
+        let read = |row| match row < rows {
+            true => Row::read(page, layout, row),
+            false => Row::default(),
+        };
         Ok(Self {
-            number: get_u32(page, NUMBER_AT),
-            rows: core::array::from_fn(|row| {
-                if (row as u64) < rows {
-                    Row::read(page, row)
-                } else {
-                    Row::default()
-                }
-            }),
+            number: get_u32(page, layout.number_at()),
+            rows: core::array::from_fn(read),
         })
     }
 }
@@ -352,8 +258,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::superblock::VERSION;
-    extern crate std;
+    use crate::store::schema::{Schema, tests::schemas};
     use proptest::prelude::*;
 
     /// Bit by bit, as RFC 3720 has it.
@@ -371,87 +276,95 @@ mod tests {
         assert_eq!(crc(0, &[0; 32]), 0x8a91_36aa);
     }
 
-    #[test]
-    fn columns_fill_a_block() {
-        assert_eq!(
-            (SESSION_AT, NUMBER_AT, CRC_AT, COLUMNS_AT),
-            (624, 632, 636, 640)
-        );
-        assert!(COLUMNS.iter().all(|column| column.at.is_multiple_of(64)));
-        assert_eq!((OBJECT.at, FLAGS.at), (640, PAGE_BYTES - 2 * ROWS));
-    }
-
     fn rows() -> impl Strategy<Value = Row> {
         let longs = any::<(u64, u64, u64, u64)>();
-        (
-            longs,
-            any::<(u32, u32, u32)>(),
-            -1e30f32..1e30,
-            any::<(u16, u16, u16)>(),
+        let words = any::<(u32, u32, u32, u32)>();
+        (longs, words, any::<(u16, u16)>(), any::<[u8; 32]>()).prop_map(
+            |(long, word, half, bytes)| {
+                let mut result = [0; RESULT_MOST];
+                if half.1 & RESULT != 0 {
+                    put(&mut result, 0, &bytes);
+                    put(&mut result, 32, &bytes);
+                }
+                Row {
+                    object: long.0,
+                    offset: long.1,
+                    address: long.2,
+                    time: long.3,
+                    length: word.0,
+                    crc32c: word.1,
+                    missing: word.2,
+                    received: word.3,
+                    stream: half.0,
+                    flags: half.1,
+                    result,
+                }
+            },
         )
-            .prop_map(
-                |((object, offset, address, time), (length, crc32c, missing), score, small)| Row {
-                    object,
-                    offset,
-                    address,
-                    time,
-                    length,
-                    crc32c,
-                    score,
-                    missing,
-                    stream: small.0,
-                    class: small.1,
-                    flags: small.2,
-                },
-            )
+    }
+
+    /// What of a row a layout keeps.
+    fn kept(row: &Row, layout: &Layout) -> Row {
+        let mut row = *row;
+        if !layout.schema.received {
+            row.received = 0;
+        }
+        row.result[layout.schema.bytes()..].fill(0);
+        row
     }
 
     #[test]
     fn blocks_of_version_1_have_rows_that_do_not_count() {
         let (number, session) = (7, Session([3; 16]));
-        let mut rows = [Row::default(); ROWS];
+        let layout = Layout::new(1, Schema::default());
+        let mut rows = [Row::default(); ROWS_MOST];
         rows[0].flags = COUNTS;
         let block = Block { number, rows };
-        let bytes = block.to_bytes(session, 1, crc);
-        assert_eq!(bytes[..SESSION_AT], HEAD[..SESSION_AT]);
-        assert_eq!(Block::parse(&bytes, session, crc), Ok(block));
+        let bytes = block.to_bytes(session, &layout, crc);
+        assert_eq!(bytes[..624], layout.head[..624]);
+        assert_eq!(Block::parse(&bytes, session, &layout, crc), Ok(block));
     }
 
     #[test]
     fn no_other_number_of_rows_is_taken() {
-        let (session, rows) = (Session([3; 16]), [Row::default(); ROWS]);
-        let bytes = Block { number: 0, rows }.to_bytes(session, VERSION, crc);
-        for at in COUNTS_AT {
-            for count in [1, ROWS as u64 + 1, u64::MAX] {
-                let mut wrong = bytes;
-                put(&mut wrong, at, &count.to_le_bytes());
-                let found = Block::parse(&wrong, session, crc);
-                assert_eq!(found, Err(BlockError::Head));
+        let (session, rows) = (Session([3; 16]), [Row::default(); ROWS_MOST]);
+        for version in 1..=2 {
+            let layout = Layout::new(version, Schema::default());
+            let bytes = Block { number: 0, rows }.to_bytes(session, &layout, crc);
+            for word in &layout.words {
+                for count in [1, ROWS_MOST as u64 + 1, u64::MAX] {
+                    let mut wrong = bytes;
+                    put(&mut wrong, word.at, &count.to_le_bytes());
+                    let found = Block::parse(&wrong, session, &layout, crc);
+                    assert_eq!(found, Err(BlockError::Head));
+                }
             }
         }
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn what_is_written_reads_the_same(
-            row in rows(), other in rows(), at in 0..ROWS, number: u32, session: [u8; 16],
-            count in 0..=ROWS, bit in 0..PAGE_BYTES * 8,
+            schema in schemas(), row in rows(), other in rows(), at in 0..ROWS_MOST, number: u32,
+            session: [u8; 16], count in 0..=ROWS_MOST, bit in 0..PAGE_BYTES * 8,
         ) {
-            let session = Session(session);
-            let mut rows = [other; ROWS];
-            rows[at] = row;
+            let (session, layout) = (Session(session), Layout::new(2, schema));
+            let mut rows = [kept(&other, &layout); ROWS_MOST];
+            rows[at] = kept(&row, &layout);
             // The last row counts, those behind it are not there.
+            let count = count.min(layout.rows);
             rows[count..].fill(Row::default());
             if let Some(last) = count.checked_sub(1) {
                 rows[last].flags |= COUNTS;
             }
             let block = Block { number, rows };
-            let mut bytes = block.to_bytes(session, VERSION, crc);
-            prop_assert_eq!(Block::parse(&bytes, session, crc), Ok(block));
-            prop_assert!(COUNTS_AT.iter().all(|at| get_u64(&bytes, *at) == count as u64));
+            let mut bytes = block.to_bytes(session, &layout, crc);
+            prop_assert_eq!(Block::parse(&bytes, session, &layout, crc), Ok(block));
+            prop_assert_eq!(layout.rows_of(&bytes), Some(count));
             bytes[bit / 8] ^= 1 << (bit % 8);
-            prop_assert!(Block::parse(&bytes, session, crc).is_err(), "bit {} is wrong", bit);
+            let read = Block::parse(&bytes, session, &layout, crc);
+            prop_assert!(read.is_err(), "bit {} is wrong", bit);
         }
     }
 }

@@ -5,13 +5,16 @@
 //! Nothing here computes CRC32C, which has well-kept libraries: who reads or writes brings a
 //! [`Crc`].
 
-pub mod arrow;
+mod arrow;
 pub mod index;
+pub mod layout;
 pub mod page;
 pub mod pcapng;
+pub mod schema;
 pub mod small;
 pub mod superblock;
 pub mod tar;
+mod version1;
 
 /// Bytes of a page; everything begins at a multiple of it.
 pub const PAGE_BYTES: usize = 4096;

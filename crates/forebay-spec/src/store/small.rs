@@ -7,8 +7,9 @@
 
 use super::page::{
     CRC, EXTENSION, FIELD_CHARACTERS, Facts, HOLE, NAME_OBJECT, NAME_OFFSET, NAME_STREAM, SUM,
-    TEMPLATE_PART, TEMPLATE_WHOLE, TIME, nibbles, number,
+    TEMPLATES, TIME, nibbles, number,
 };
+use super::schema::Schema;
 use super::tar;
 
 /// Offset of the time: nanoseconds since 1970, with leading zeros.
@@ -35,9 +36,9 @@ const fn template<const N: usize>(page: &[u16; N]) -> [u16; tar::BYTES] {
 }
 
 /// The header of a whole object.
-pub const SMALL_WHOLE: [u16; tar::BYTES] = template(&TEMPLATE_WHOLE);
+pub const SMALL_WHOLE: [u16; tar::BYTES] = template(&TEMPLATES[1]);
 /// The header of any other extent.
-pub const SMALL_PART: [u16; tar::BYTES] = template(&TEMPLATE_PART);
+pub const SMALL_PART: [u16; tar::BYTES] = template(&TEMPLATES[0]);
 
 const fn of(whole: bool) -> &'static [u16; tar::BYTES] {
     match whole {
@@ -57,7 +58,7 @@ impl Facts {
         }
         let mut header = of(self.whole).map(|character| match character & HOLE {
             0 => character as u8,
-            _ => fields[usize::from(character & 0xff)],
+            _ => fields[usize::from(character & !HOLE)],
         });
         self.name.put(&mut header);
         let sum = tar::sum(&header);
@@ -74,11 +75,12 @@ impl Facts {
         let mut all = [b'0'; FIELD_CHARACTERS];
         for (place, character) in of(whole).iter().zip(header) {
             if place & HOLE != 0 {
-                all[usize::from(place & 0xff)] = *character;
+                all[usize::from(place & !HOLE)] = *character;
             }
         }
         let count = |at: usize, len: usize| number(&all[at..at + len]);
         let facts = Self {
+            schema: Schema::NONE,
             session: entry.session,
             extension: *all[EXTENSION.at..].first_chunk()?,
             stream: count(NAME_STREAM.at, NAME_STREAM.len)?.try_into().ok()?,
@@ -115,7 +117,7 @@ mod tests {
         ) {
             let (stream, object, offset, length) = numbers;
             let facts = Facts {
-                session: Session(uuid), extension: *b"bin\0", stream, object, length, whole,
+                schema: Schema::NONE, session: Session(uuid), extension: *b"bin\0", stream, object, length, whole,
                 offset: if whole { 0 } else { offset },
                 missing: 0, sequence: 0, sender: 0, time, crc32c, result: None,
                 name: tar::Name::new(name.as_bytes()).expect("25 characters are at most 100 bytes"),
@@ -145,7 +147,7 @@ mod tests {
             noise in prop::collection::vec((0..tar::BYTES, any::<u8>()), 0..8), whole: bool,
         ) {
             let facts = Facts {
-                session: Session([7; 16]), extension: *b"bin\0", stream: 1, object: 2, offset: 0,
+                schema: Schema::NONE, session: Session([7; 16]), extension: *b"bin\0", stream: 1, object: 2, offset: 0,
                 length: 3, whole, missing: 0, sequence: 0, sender: 0, time: 4, crc32c: 5,
                 result: None, name: tar::Name::NONE,
             };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The superblock: what a recording is and where its parts lie.
 
+use super::schema::{SCHEMA_BYTES, Schema};
 use super::{Crc, PAGE_BYTES, Session, tar};
 use crate::bytes::{Wire, get_u32, get_u64, put};
 use crate::numbered::numbered;
@@ -47,6 +48,8 @@ const MODEL_AT: usize = 128;
 const SERIAL_AT: usize = 168;
 const FIRMWARE_AT: usize = 188;
 const NAMESPACE_AT: usize = 196;
+/// Offset of the schema.
+pub const SCHEMA_AT: usize = 256;
 
 /// Flag: data begin anew at the end of their region.
 pub const RING: u32 = 1 << 0;
@@ -78,6 +81,7 @@ pub const FIELDS: &[(&str, usize, usize)] = &[
     ("serial", SERIAL_AT, 20),
     ("firmware", FIRMWARE_AT, 8),
     ("drive_bytes", NAMESPACE_AT, 8),
+    ("schema", SCHEMA_AT, SCHEMA_BYTES),
 ];
 
 numbered! {
@@ -173,6 +177,8 @@ pub struct Superblock {
     pub closed: Option<Closed>,
     /// The drive.
     pub drive: Drive,
+    /// What its index has of results.
+    pub schema: Schema,
 }
 
 /// Why a page is no superblock, or one that cannot be.
@@ -249,6 +255,9 @@ impl Superblock {
         put(&mut page, MODEL_AT, &self.drive.model);
         put(&mut page, SERIAL_AT, &self.drive.serial);
         put(&mut page, FIRMWARE_AT, &self.drive.firmware);
+        if self.version > 1 {
+            put(&mut page, SCHEMA_AT, &self.schema.to_bytes());
+        }
         let closed = self.closed.unwrap_or(Closed { blocks: 0, end: 0 });
         let longs = [
             (GENERATION_AT, self.generation),
@@ -311,8 +320,15 @@ impl Superblock {
                 u64::from_le_bytes(name),
                 "it is 1 to 4 letters or digits, padded with NUL",
             ))?;
+        let schema = match version {
+            1 => Some(Schema::default()),
+            _ => Schema::from_bytes(&Wire::get(page, SCHEMA_AT)),
+        };
+        let columns = page[SCHEMA_AT].into();
+        let limit = "of up to 8 columns each has a name and a type, of 64 bytes in all, and nothing follows";
         let superblock = Self {
             version,
+            schema: schema.ok_or(field("number of columns of results", columns, limit))?,
             mode,
             generation: get_u64(page, GENERATION_AT),
             session: Session(Wire::get(page, SESSION_AT)),
@@ -488,6 +504,7 @@ impl Superblock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::schema::tests::schemas;
     extern crate std;
     use proptest::prelude::*;
 
@@ -509,49 +526,62 @@ mod tests {
             3..1u64 << 40,
             any::<(u64, u64, u64)>(),
         );
-        (numbers, places, "[a-zA-Z0-9]{1,4}", any::<bool>()).prop_map(
-            |((longs, mode, flags), (at, index, data, more), name, large)| {
-                let index = Region {
-                    at: at * PAGE,
-                    bytes: index * PAGE,
-                };
-                let data = Region {
-                    at: index.end(),
-                    bytes: data * PAGE,
-                };
-                let mode = Mode::from_number(mode).expect("0, 1 or 2");
-                let pages = data.bytes / PAGE;
-                let slots = index.bytes / PAGE - 2;
-                Superblock {
-                    version: 1 + (longs.0 % u64::from(VERSION)) as u32,
-                    mode,
-                    generation: longs.0,
-                    session: Session(longs.2),
-                    formatted: longs.1,
-                    block_bytes: if large { 4096 } else { 512 },
-                    ring: flags.0 && mode != Mode::Packets,
-                    index_ring: flags.1,
-                    small: flags.3 && mode == Mode::Objects,
-                    index,
-                    data,
-                    stride: match mode {
-                        Mode::Samples => PAGE * (1 + more.0 % pages),
-                        _ => 0,
-                    },
-                    extension: extension(name.as_bytes()).expect("1 to 4"),
-                    closed: flags.2.then(|| Closed {
-                        blocks: more.1 % (slots + 1) % (1 << 32),
-                        end: data.at + PAGE * (more.2 % (pages + 1)),
-                    }),
-                    drive: Drive {
-                        model: [b'm'; 40],
-                        serial: [b's'; 20],
-                        firmware: [b'f'; 8],
-                        bytes: data.end().saturating_add(more.0 % (1 << 50)),
-                    },
-                }
-            },
+        (
+            numbers,
+            places,
+            "[a-zA-Z0-9]{1,4}",
+            any::<bool>(),
+            schemas(),
         )
+            .prop_map(
+                |((longs, mode, flags), (at, index, data, more), name, large, schema)| {
+                    let index = Region {
+                        at: at * PAGE,
+                        bytes: index * PAGE,
+                    };
+                    let data = Region {
+                        at: index.end(),
+                        bytes: data * PAGE,
+                    };
+                    let mode = Mode::from_number(mode).expect("0, 1 or 2");
+                    let pages = data.bytes / PAGE;
+                    let slots = index.bytes / PAGE - 2;
+                    let version = 1 + (longs.0 % u64::from(VERSION)) as u32;
+                    Superblock {
+                        version,
+                        schema: if version == 1 {
+                            Schema::default()
+                        } else {
+                            schema
+                        },
+                        mode,
+                        generation: longs.0,
+                        session: Session(longs.2),
+                        formatted: longs.1,
+                        block_bytes: if large { 4096 } else { 512 },
+                        ring: flags.0 && mode != Mode::Packets,
+                        index_ring: flags.1,
+                        small: flags.3 && mode == Mode::Objects,
+                        index,
+                        data,
+                        stride: match mode {
+                            Mode::Samples => PAGE * (1 + more.0 % pages),
+                            _ => 0,
+                        },
+                        extension: extension(name.as_bytes()).expect("1 to 4"),
+                        closed: flags.2.then(|| Closed {
+                            blocks: more.1 % (slots + 1) % (1 << 32),
+                            end: data.at + PAGE * (more.2 % (pages + 1)),
+                        }),
+                        drive: Drive {
+                            model: [b'm'; 40],
+                            serial: [b's'; 20],
+                            firmware: [b'f'; 8],
+                            bytes: data.end().saturating_add(more.0 % (1 << 50)),
+                        },
+                    }
+                },
+            )
     }
 
     proptest! {
@@ -587,6 +617,7 @@ mod tests {
     fn each_number_is_checked() {
         let good = Superblock {
             version: VERSION,
+            schema: Schema::NONE,
             mode: Mode::Samples,
             generation: 1,
             session: Session([7; 16]),

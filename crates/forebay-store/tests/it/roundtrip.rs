@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use forebay_spec::store::index::{CUT, LATE, RESULT, Row, SKIPPED};
+use forebay_spec::store::schema::{Column, Schema};
 use forebay_spec::store::superblock::Mode;
 use forebay_store::{Disk, Entry, Extent, Format, Memory, Recording, Writer, format};
 use proptest::prelude::*;
@@ -48,13 +49,13 @@ fn content(disk: &Memory, row: &Row) -> Vec<u8> {
 struct Item {
     stream: u16,
     length: usize,
-    result: Option<(u16, f32)>,
+    result: Option<[u8; 20]>,
     late: bool,
     sync: bool,
 }
 
 fn items() -> impl Strategy<Value = Vec<Item>> {
-    let result = proptest::option::of((any::<u16>(), -1e6f32..1e6));
+    let result = proptest::option::of(any::<[u8; 20]>());
     let item = (
         0..3u16,
         0..20_000usize,
@@ -75,15 +76,25 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn objects_read_as_they_were_written(items in items(), close: bool, large: bool) {
-        let settings = Format { block_bytes: if large { 4096 } else { 512 }, ..Format::default() };
-        let disk = fresh(8 << 20, &settings);
+    fn objects_read_as_they_were_written(
+        items in items(), close: bool, large: bool, received: bool,
+    ) {
+        let block_bytes = if large { 4096 } else { 512 };
+        let columns = [("top", "u16[5]"), ("sha", "bytes[6]"), ("box", "u8[4]")];
+        let columns = columns.map(|(name, kind)| Column::new(name, kind).expect("a column"));
+        let schema = Schema::new(&columns, received).expect("20 bytes");
+        let disk = fresh(8 << 20, &Format { block_bytes, schema, ..Format::default() });
+        let result = |bytes: [u8; 20]| {
+            let mut result = [0; 64];
+            result[..20].copy_from_slice(&bytes);
+            result
+        };
         let mut writer = Writer::new(&disk).expect("nothing in it").with_extents_of(9000);
         let mut skipped = 0;
         for (number, item) in items.iter().enumerate() {
             let about = Extent {
                 stream: item.stream, object: number as u64, time: number as u64 * 1000,
-                result: item.result, late: item.late, ..Extent::default()
+                result: item.result.map(result), late: item.late, ..Extent::default()
             };
             let bytes = payload(number as u64, item.length);
             let placed = writer.put(&about, &mut &bytes[..], bytes.len() as u64).expect("room");
@@ -104,6 +115,7 @@ proptest! {
             let item = &items[row.object as usize];
             prop_assert_eq!(row.stream, item.stream);
             prop_assert_eq!(row.flags & RESULT != 0, item.result.is_some());
+            prop_assert_eq!(row.result, item.result.map_or([0; 64], result));
             prop_assert_eq!(row.flags & LATE != 0, item.late);
             if row.flags & SKIPPED != 0 {
                 lost += u64::from(row.length);
@@ -118,6 +130,7 @@ proptest! {
             let last = from + bytes.len() == item.length;
             prop_assert_eq!(row.flags & CUT != 0, !last);
             prop_assert_eq!(row.whole(), last && from == 0);
+            prop_assert_eq!(row.received, if received && last { item.length as u32 } else { 0 });
             own.extend(bytes);
         }
         prop_assert_eq!(lost, skipped);

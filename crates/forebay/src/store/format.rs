@@ -4,9 +4,9 @@
 use forebay_app::store::drive;
 use forebay_draw::text::Page;
 use forebay_pipeline::units::count;
-use forebay_spec::store::index::ROWS;
+use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::Mode;
-use forebay_store::{Disk, Facts, FileDisk, Format, IndexSize};
+use forebay_store::{Disk, Facts, FileDisk, Form, Format, IndexSize};
 
 use super::info::show_geometry;
 use crate::args::{StoreFormatArgs, StoreMode};
@@ -34,6 +34,7 @@ fn settings(args: &StoreFormatArgs) -> Format {
             None => IndexSize::SmallestObject(args.smallest_object),
         },
         drive: drive(&args.disk),
+        schema: Schema::default(),
     }
 }
 
@@ -76,7 +77,8 @@ fn make(args: &StoreFormatArgs, settings: &Format, disk: &dyn Disk) -> Result<Ex
     report::show(&report, || {
         let mut page = Page::of_hardware("Forebay store: a new recording");
         show_geometry(&mut page, &report.found);
-        let rows = count(superblock.index_slots() * ROWS as u64);
+        let in_block = Form::of(superblock).layout().rows as u64;
+        let rows = count(superblock.index_slots() * in_block);
         page.verdict(true, format!("there is room for up to {rows} extents"));
         page
     })?;

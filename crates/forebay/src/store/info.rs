@@ -27,6 +27,7 @@ pub fn show_geometry(page: &mut Page, facts: &Facts) {
     page.field("mode", format!("{}{small}{stride}{ring}", facts.mode));
     page.field("index", region(&facts.index));
     page.field("data", region(&facts.data));
+    page.field("results", &facts.results);
     if !facts.model.is_empty() {
         page.field("drive", format!("{} {}", facts.model, facts.serial));
     }

@@ -5,7 +5,8 @@ use std::io::{self, BufWriter, Write};
 
 use forebay_app::interrupt;
 use forebay_spec::store::index::Row;
-use forebay_store::{Entry, FileDisk, Object, Objects, Record, Recording};
+use forebay_spec::store::schema::{Column, Kind};
+use forebay_store::{Entry, FileDisk, Object, Objects, Record, Recording, Results};
 use serde::Serialize;
 use serde_json::json;
 
@@ -22,7 +23,7 @@ pub fn run(args: &StoreLsArgs) -> Result<Exit> {
     let mut listed = Ok(0);
     for (form, to) in report::writers()? {
         let list = match form {
-            Output::Text => List::text(to, args.rows),
+            Output::Text => List::text(to, &recording, args.rows),
             _ => List::json(to, &recording, args.rows),
         };
         listed = list.fill(&recording, args);
@@ -44,33 +45,34 @@ struct List<W: Write> {
     to: BufWriter<W>,
     json: bool,
     head: Option<String>,
+    /// Of the columns of results.
+    widths: Vec<usize>,
     lines: u64,
 }
 
 impl<W: Write> List<W> {
-    fn text(to: W, rows: bool) -> Self {
+    fn text(to: W, recording: &Recording<'_>, rows: bool) -> Self {
+        let columns = recording.superblock().schema;
+        let widths: Vec<_> = columns.columns().iter().map(width).collect();
+        let names = columns.columns().iter().zip(&widths);
+        let columns: String = names
+            .map(|(column, width)| format!(" {:>width$}", column.name()))
+            .collect();
         let head = match rows {
             true => format!(
-                "{:>6} {:>20} {:>12} {:>14} {:>11} {:>19}  {:8} {:>5} {:>9}  state\n",
-                "stream",
-                "object",
-                "offset",
-                "address",
-                "length",
-                "time (ns)",
-                "crc32c",
-                "class",
-                "score"
+                "{:>6} {:>20} {:>12} {:>14} {:>11} {:>19}  {:8}{columns}  state\n",
+                "stream", "object", "offset", "address", "length", "time (ns)", "crc32c",
             ),
             false => format!(
-                "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  state\n",
-                "stream", "object", "length", "extents", "time (ns)", "class", "score", "missing"
+                "{:>6} {:>20} {:>14} {:>7} {:>19}{columns} {:>8}  state\n",
+                "stream", "object", "length", "extents", "time (ns)", "missing"
             ),
         };
         Self {
             to: BufWriter::new(to),
             json: false,
             head: Some(head),
+            widths,
             lines: 0,
         }
     }
@@ -88,6 +90,7 @@ impl<W: Write> List<W> {
             to: BufWriter::new(to),
             json: true,
             head: Some(head),
+            widths: Vec::new(),
             lines: 0,
         }
     }
@@ -96,7 +99,7 @@ impl<W: Write> List<W> {
     fn fill(mut self, recording: &Recording<'_>, args: &StoreLsArgs) -> io::Result<u64> {
         let head = self.head.take().unwrap_or_default();
         self.to.write_all(head.as_bytes())?;
-        let (mut objects, mut damaged) = (Objects::default(), Vec::new());
+        let (mut objects, mut damaged) = (Objects::new(recording.superblock().schema), Vec::new());
         let mut wrong_rows = 0u64;
         let name = |row: &Row| args.names.then(|| recording.name(row)).flatten();
         for entry in recording.rows() {
@@ -118,7 +121,7 @@ impl<W: Write> List<W> {
                 eprintln!("warning: {why}");
             }
             if args.rows {
-                self.extent(&Record::of(&row, wrong))?;
+                self.extent(&Record::of(&row, &recording.superblock().schema, wrong))?;
             } else if wrong.is_none()
                 && let Some(object) = objects.push(&row, name(&row))
             {
@@ -145,14 +148,13 @@ impl<W: Write> List<W> {
         }
         writeln!(
             self.to,
-            "{:>6} {:>20} {:>14} {:>7} {:>19} {:>5} {:>9} {:>8}  {}{}",
+            "{:>6} {:>20} {:>14} {:>7} {:>19}{} {:>8}  {}{}",
             object.stream,
             object.object,
             object.length,
             object.extents,
             object.time_ns,
-            word(object.class),
-            score(object.score),
+            self.cells(&object.result),
             object.missing,
             object.state,
             // As the last: it may have blanks, or characters that a terminal must not get.
@@ -161,6 +163,14 @@ impl<W: Write> List<W> {
                 .as_ref()
                 .map_or_else(String::new, |name| format!("  {}", name.escape_debug()))
         )
+    }
+
+    /// The values of a result, each in its column.
+    fn cells(&self, result: &Results) -> String {
+        let cells = result.cells().zip(&self.widths);
+        cells
+            .map(|(cell, width)| format!(" {cell:>width$}"))
+            .collect()
     }
 
     fn extent(&mut self, record: &Record) -> io::Result<()> {
@@ -177,7 +187,7 @@ impl<W: Write> List<W> {
         let state = states.into_iter().find(|(is, _)| *is);
         writeln!(
             self.to,
-            "{:>6} {:>20} {:>12} {:>14} {:>11} {:>19}  {} {:>5} {:>9}  {}",
+            "{:>6} {:>20} {:>12} {:>14} {:>11} {:>19}  {}{}  {}",
             record.stream,
             record.object,
             record.offset,
@@ -185,8 +195,7 @@ impl<W: Write> List<W> {
             record.length,
             record.time_ns,
             record.crc32c,
-            word(record.class),
-            score(record.score),
+            self.cells(&record.result),
             state.map_or("part", |(_, word)| word)
         )
     }
@@ -206,12 +215,16 @@ impl<W: Write> List<W> {
     }
 }
 
-/// A value or a dash.
-fn word(value: Option<impl ToString>) -> String {
-    value.map_or("–".into(), |value| value.to_string())
-}
-
-/// A score or a dash.
-fn score(score: Option<f32>) -> String {
-    score.map_or("–".into(), |score| format!("{score:.4}"))
+/// Characters that the values of a column take: as many as its longest ones, where they are numbers up
+/// to seven digits.
+fn width(column: &Column) -> usize {
+    let each = match column.kind {
+        Kind::Byte => 2 * column.bytes(),
+        Kind::U8 => 3,
+        Kind::U16 => 5,
+        Kind::F32 => 9,
+        _ => 8,
+    };
+    let all = each * column.values() + column.values() - 1;
+    all.max(column.name().len()).max(9)
 }

@@ -37,7 +37,7 @@ module fb_pe_NAME
     output logic [ 31:0] m_axis_object_tid,
 
     // One for each packet with PACKET_ENDS_OBJECT, behind its last beat, as late and in whichever order
-    // you like: score, an IEEE single, and above it the class. TUSER: it was not judged.
+    // you like: the columns of the manifest, the first one lowest. TUSER: it was not judged.
     output logic        m_axis_result_tvalid,
     input  wire         m_axis_result_tready,
     output logic [47:0] m_axis_result_tdata,
@@ -83,7 +83,7 @@ module fb_pe_NAME
     if (m_axis_result_tready) m_axis_result_tvalid <= 1'b0;
     if (ends) begin
       m_axis_result_tvalid <= 1'b1;
-      m_axis_result_tdata  <= {judged, score};
+      m_axis_result_tdata  <= {score, judged};
       m_axis_result_tuser  <= (s_axis_object_tuser & PACKET_PART) != '0;
       m_axis_result_tid    <= s_axis_object_tid;
     end

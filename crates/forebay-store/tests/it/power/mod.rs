@@ -122,7 +122,7 @@ impl Work {
                 stream: *stream,
                 object: number,
                 time: number,
-                result: (number % 3 == 0).then_some((number as u16, 0.5)),
+                result: (number % 3 == 0).then_some(crate::judged(number as u16, 0.5)),
                 ..Extent::default()
             };
             let bytes = payload(number, *length);
@@ -130,7 +130,7 @@ impl Work {
             // A block that is full was flushed; with samples it may end within an object.
             let before = writer.summary();
             put.map_err(|error| (promised, error))?;
-            if before.blocks > blocks && before.rows % 64 == 0 {
+            if before.blocks > blocks && before.rows % crate::ROWS as u64 == 0 {
                 promised = number + 1;
             }
             blocks = before.blocks;

@@ -2,6 +2,7 @@
 //! One fault each, and what becomes of it.
 
 use forebay_spec::store::page::Facts;
+use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::Mode;
 use forebay_store::{
     Disk, Entry, Extent, Format, Memory, Options, Recording, Writer, format, repair, undo,
@@ -36,7 +37,7 @@ fn open(layout: Layout, objects: u64, behind: u64) -> Memory {
             time: number,
             sequence: 3 * number,
             sender: 9,
-            result: Some((5, 0.5)),
+            result: Some(crate::judged(5, 0.5)),
             ..Extent::default()
         };
         let payload = vec![number as u8; 3000];
@@ -127,7 +128,7 @@ fn with_force_it_is_rebuilt_from_what_lies_there() {
         let report = repair(&faulty, options, &mut |_| true).expect("it ends");
         assert_eq!(
             (report.blocks_mended, report.rows_mended),
-            (1, 64),
+            (1, crate::ROWS as u64),
             "{report:?}"
         );
         assert_eq!(readable(&faulty, true), all, "{layout:?}");
@@ -162,7 +163,7 @@ fn a_block_that_stands_nowhere_else_stays_as_it_is() {
         disk.read_at(at, &mut after).expect("there");
         assert_eq!((report.blocks_left, report.blocks_mended), (1, 0));
         assert_eq!(before, after);
-        assert_eq!(readable(&disk, true).len(), 130 - 64);
+        assert_eq!(readable(&disk, true).len(), 130 - crate::ROWS);
         assert!(!mend(&disk).changed);
     }
 }
@@ -192,7 +193,7 @@ fn one_bad_sector_keeps_no_ring_from_opening() {
         .rows()
         .filter(|entry| matches!(entry, Entry::Damaged { .. }));
     assert_eq!(damaged.count(), 1);
-    assert_eq!(rows(&recording).len(), 130 - 64);
+    assert_eq!(rows(&recording).len(), 130 - crate::ROWS);
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn a_damaged_header_is_rebuilt_from_its_index_record() {
     mend(&disk);
     let mut page = [0; 4096];
     disk.read_at(row.address - 4096, &mut page).expect("there");
-    let facts = Facts::parse(&page).expect("a page");
+    let facts = Facts::parse(&page, &Schema::default()).expect("a page");
     assert_eq!((facts.object, facts.sequence, facts.sender), (1, 0, 0));
 }
 

@@ -75,7 +75,7 @@ pub fn record(layout: Layout, random: &mut Pcg64Mcg) -> Vec<u8> {
             time: 1000 + number,
             sequence: 7 * number,
             sender: number as u8,
-            result: (number % 4 == 0).then_some((number as u16, 0.25)),
+            result: (number % 4 == 0).then_some(crate::judged(number as u16, 0.25)),
             ..Extent::default()
         };
         let mut bytes = vec![0; length as usize];
