@@ -340,6 +340,12 @@ typedef struct __attribute__ ((__packed__)) {
 #define RECORDER__SCHEMA__RESULTS_bp 0
 #define RECORDER__SCHEMA__RESULTS_bw 32
 
+// reg - recorder::ahead
+#define RECORDER__AHEAD__PAGES_bm 0xfffffffffffff000
+#define RECORDER__AHEAD__PAGES_bp 12
+#define RECORDER__AHEAD__PAGES_bw 52
+#define RECORDER__AHEAD__PAGES_reset 0x0
+
 // mem - recorder::element_status
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
@@ -387,7 +393,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t replayed;
     uint64_t replayed_blocks;
     uint64_t schema;
-    uint8_t RESERVED_178_17f[0x8];
+    uint64_t ahead;
     recorder__element_status_t element_status;
 } recorder_t;
 

@@ -41,6 +41,7 @@ REPLAY = 0x158
 REPLAYED = 0x160
 REPLAYED_BLOCKS = 0x168
 SCHEMA = 0x170
+AHEAD = 0x178
 ELEMENT_STATUS = 0x180
 
 MEMORIES = {
@@ -194,6 +195,9 @@ FIELDS = {
     "schema": {
         "results": (31, 0),
     },
+    "ahead": {
+        "pages": (63, 12),
+    },
 }
 
 RESETS = {
@@ -217,4 +221,5 @@ RESETS = {
     "replay_first": 0x0,
     "replay_last": 0x0,
     "replay_from": 0x0,
+    "ahead": 0x0,
 }

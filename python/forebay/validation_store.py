@@ -72,6 +72,22 @@ def cut_lines(cuts: dict[str, Any]) -> list[Line]:
     ]
 
 
+def ring_lines(cuts: dict[str, Any]) -> list[Line]:
+    """Return the lines of losses of power in a ring, where newer data lie on older."""
+    tried = f"{cuts['cuts']:,} at any of {cuts['instants']:,} instants"
+    bad = cuts["unreadable"] + cuts["not_settled"]
+    return [
+        ("losses of power in a ring that is gone round", "≥ 300", tried, cuts["cuts"] >= 300),
+        (
+            "its images with an index record that counts and whose extent is not whole",
+            "0",
+            f"{cuts['broken']}; {cuts['rows']:,} index records were read",
+            not cuts["broken"] and not cuts["invented"],
+        ),
+        ("`repair` of the ring", "always readable", f"{bad} images not readable", bad == 0),
+    ]
+
+
 def table(reports: Path) -> tuple[str, int] | None:
     """Render what `forebay bench store` measured, and count what misses its target.
 
@@ -79,10 +95,10 @@ def table(reports: Path) -> tuple[str, int] | None:
     """
     path = reports / f"{REPORT}.json"
     report = json.loads(path.read_text()) if path.exists() else {"interrupted": True}
-    if report["interrupted"] or not report["cuts"]:
+    if report["interrupted"] or not report["cuts"] or not report.get("ring_cuts"):
         return None
     rows = [HEAD, ["---"] * 3]
-    lines = rate_lines(report) + cut_lines(report["cuts"])
+    lines = rate_lines(report) + cut_lines(report["cuts"]) + ring_lines(report["ring_cuts"])
     for what, target, measured, good in lines:
         rows.append([what, target, measured if good else f"**{measured}**"])
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -190,6 +190,7 @@ module fb_store_csr (
         logic replayed;
         logic replayed_blocks;
         logic schema;
+        logic ahead;
         logic element_status;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -249,6 +250,7 @@ module fb_store_csr (
         decoded_reg_strb.replayed = cpuif_req_masked & (cpuif_addr == 12'h160) & !cpuif_req_is_wr;
         decoded_reg_strb.replayed_blocks = cpuif_req_masked & (cpuif_addr == 12'h168) & !cpuif_req_is_wr;
         decoded_reg_strb.schema = cpuif_req_masked & (cpuif_addr == 12'h170) & !cpuif_req_is_wr;
+        decoded_reg_strb.ahead = cpuif_req_masked & (cpuif_addr == 12'h178);
         decoded_reg_strb.element_status = cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
         decoded_err = '0;
@@ -476,6 +478,12 @@ module fb_store_csr (
                 logic load_next;
             } blocks;
         } replay;
+        struct packed {
+            struct packed {
+                logic [51:0] next;
+                logic load_next;
+            } pages;
+        } ahead;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -636,6 +644,11 @@ module fb_store_csr (
                 logic [31:0] value;
             } blocks;
         } replay;
+        struct packed {
+            struct packed {
+                logic [51:0] value;
+            } pages;
+        } ahead;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1662,6 +1675,35 @@ module fb_store_csr (
         end
     end
     assign hwif_out.replay.blocks.value = field_storage.replay.blocks.value;
+    // Field: recorder.ahead.pages
+    always_comb begin
+        automatic logic [51:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ahead.pages.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ahead && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[12]) next_c[3:0] = decoded_wr_data[15:12];
+            if(decoded_wr_biten[16]) next_c[11:4] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[19:12] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[27:20] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[35:28] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[43:36] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[51:44] = decoded_wr_data[63:56];
+        end
+        field_combo.ahead.pages.next = next_c;
+        field_combo.ahead.pages.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.ahead.pages.value <= 52'h0;
+        end else begin
+            if(field_combo.ahead.pages.load_next) begin
+                field_storage.ahead.pages.value <= field_combo.ahead.pages.next;
+            end
+        end
+    end
+    assign hwif_out.ahead.pages.value = field_storage.ahead.pages.value;
     // External region: recorder.element_status
     assign hwif_out.element_status.req = decoded_reg_strb.element_status;
     assign hwif_out.element_status.addr = decoded_addr[5:0];
@@ -1866,6 +1908,9 @@ module fb_store_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h170)) begin
             readback_data_var[ad_hi(12'h170)][31:0] = hwif_in.schema.results.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h178)) begin
+            readback_data_var[ad_hi(12'h178)][63:12] = field_storage.ahead.pages.value;
         end
         readback_data_rt_c = readback_data_var;
     end

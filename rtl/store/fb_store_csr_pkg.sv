@@ -541,6 +541,14 @@ package fb_store_csr_pkg;
     } recorder__replay__out_t;
 
     typedef struct packed {
+        logic [51:0] value;
+    } recorder__ahead__pages__out_t;
+
+    typedef struct packed {
+        recorder__ahead__pages__out_t pages;
+    } recorder__ahead__out_t;
+
+    typedef struct packed {
         logic req;
         logic [5:0] addr;
         logic req_is_wr;
@@ -571,6 +579,7 @@ package fb_store_csr_pkg;
         recorder__replay_last__out_t replay_last;
         recorder__replay_from__out_t replay_from;
         recorder__replay__out_t replay;
+        recorder__ahead__out_t ahead;
         recorder__element_status__out_t element_status;
     } recorder__out_t;
 endpackage

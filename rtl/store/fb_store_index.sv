@@ -43,6 +43,7 @@ module fb_store_index
     input wire [63:PAGE_SHIFT] cfg_bytes,  // its size
     input wire [63:0] cfg_session,  // first eight bytes of the recording's, the first one lowest
     input wire sync,  // write the rows that there are
+    input wire pressing,  // write them as soon as no block is on its way
 
     input  wire  s_axis_row_tvalid,
     output logic s_axis_row_tready,
@@ -64,6 +65,10 @@ module fb_store_index
     input  wire                       s_axis_wrsp_tvalid,
     output logic                      s_axis_wrsp_tready,
     input  wire  [               7:0] s_axis_wrsp_tdata,
+
+    // The page behind the newest extent that has its row on the SSD.
+    output logic [63:PAGE_SHIFT] durable,
+    output logic                 any_durable,
 
     output logic        busy,    // a sync goes on, or a block is on its way
     output logic [15:0] rows,    // that are in no block yet
@@ -88,6 +93,7 @@ module fb_store_index
   end
 
   typedef logic [SlotBits:0] count_t;  // of blocks
+  typedef logic [63:PAGE_SHIFT] page_t;
 
   // Full blocks are a ring; the one that fills is behind them.
   logic [SlotBits-1:0] oldest_q, filling;
@@ -112,7 +118,10 @@ module fb_store_index
   logic owed_q;  // `sync` found rows here
 
   logic hand_over, due, has_result;
-  assign due = count_q != '0 && (owed_q || (cfg_wait != '0 && waited_q >= cfg_wait));
+  page_t end_q;  // behind the newest extent that has come
+  logic  any_end_q;
+  assign due = count_q != '0 && (owed_q || (pressing && full_q == '0) ||
+      (cfg_wait != '0 && waited_q >= cfg_wait));
   assign s_axis_row_tready = fill_q == SLICE && slice_q == '0;
   assign has_result = (s_axis_row_tdata.flags & ROW_RESULT) != '0;
   assign valid = valid_q | 64'(has_result) << row_q;
@@ -156,6 +165,11 @@ module fb_store_index
     for (int at = 0; at < 7; at++) if (stride[at]) place += PAGE_SHIFT'(row_q) << at;
   end
 
+  // The page behind an extent.
+  function automatic page_t end_of(input logic [63:0] address, input logic [31:0] length);
+    return page_t'((address + 64'(length) + 64'(PAGE_BYTES - 1)) >> PAGE_SHIFT);
+  endfunction
+
   // The slice repeated all over a beat, and in which bytes it counts.
   always_ff @(posedge clk) begin : place_slice
     unique case (size)
@@ -185,6 +199,10 @@ module fb_store_index
         if (s_axis_row_tready) begin
           fill_q  <= count_q == (RowBits + 1)'(INDEX_ROWS) ? FULL : TAKE;
           valid_q <= valid;
+          if (s_axis_row_tdata.address != '0)
+            {any_end_q, end_q} <= {
+              1'b1, end_of(s_axis_row_tdata.address, s_axis_row_tdata.facts.length)
+            };
           nulls_q <= nulls_q + (RowBits + 1)'(!has_result);
         end
       end
@@ -196,10 +214,11 @@ module fb_store_index
       end
     endcase
     if (sync && rows != '0 && !hand_over) owed_q <= 1'b1;
+    if (restart) any_end_q <= 1'b0;
     if (rst) begin
       fill_q <= TAKE;
       owed_q <= 1'b0;
-      {count_q, nulls_q, valid_q} <= '0;
+      {count_q, nulls_q, valid_q, any_end_q} <= '0;
     end
   end
 
@@ -233,6 +252,8 @@ module fb_store_index
   send_e send_q;
   logic [PageBits-1:0] at_q, left_q;  // page of the oldest block; pages from there to the end
   logic [Blocks-1:0][RowBits:0] rows_q, null_rows_q;  // of each full block
+  logic any_end, any_last_q;
+  page_t last_end, last_end_q;  // of the block that is sent, or lost, and of the last one that was
   count_t group_q;  // full blocks that go out together
   count_t sent_q;  // of these, those that have gone
   count_t flushed_q;  // full blocks whose data a flush was asked for
@@ -271,9 +292,21 @@ module fb_store_index
   assign leaving = lose ? count_t'(1) :
       send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
 
+  fb_common_lutram #(
+      .Width($bits(page_t) + 1),
+      .Depth(Blocks)
+  ) u_ends (
+      .clk,
+      .we(hand_over),
+      .waddr(filling),
+      .wdata({any_end_q, end_q}),
+      .raddr(sending),
+      .rdata({any_end, last_end})
+  );
+
   // The beat that is looked at comes out of the memory a cycle after it was asked for.
   assign steps = send_q == SUM ? crc_ready : send_q == BLOCK && moves;
-  assign read = read_q + BeatBits'(steps);
+  assign read  = read_q + BeatBits'(steps);
 
   always_comb begin : compose
     composed = beat;
@@ -324,6 +357,10 @@ module fb_store_index
     if (moves && cfg_flush && (flush_q || (send_q == ADDRESS && last_block))) flushed_q <= full_q;
     if (hand_over) {rows_q[filling], null_rows_q[filling]} <= {count_q, nulls_q};
     read_q <= read;
+    if (send_q == ADDRESS || lose) {any_last_q, last_end_q} <= {any_end, last_end};
+    // What has lost its row counts as well: nothing waits for it.
+    if (leaving != '0)
+      {any_durable, durable} <= lose ? {any_end, last_end} : {any_last_q, last_end_q};
 
     unique case (send_q)
       REST: begin
@@ -410,6 +447,7 @@ module fb_store_index
       blocks <= '0;
       failed <= '0;
       lost <= '0;
+      any_durable <= 1'b0;
     end
     if (rst) begin
       send_q <= REST;

@@ -187,6 +187,8 @@ module fb_store_recorder
   logic part_valid, part_ready, joined_valid, joined_ready, row_valid, row_ready;
   part_t stored;
   row_t joined, row;
+  logic [63:PAGE_SHIFT] durable;
+  logic any_durable, pressing;
   logic collecting, writing, syncing, restart, late, unjudged, stray, ended;
   logic [15:0] collected, waiting, paging, rows;
   logic [63:0] position, lost;
@@ -350,6 +352,10 @@ module fb_store_recorder
       .cfg_stride(out.control.pages.value || batched ? '0 : out.stride.pages.value),
       .cfg_base(out.data_address.pages.value),
       .cfg_bytes(out.data_bytes.pages.value),
+      .cfg_ahead(out.ahead.pages.value),
+      .durable,
+      .any_durable,
+      .pressing,
       .ended,
       .coming(collected),
       .s_beat_tvalid(beat_valid),
@@ -419,6 +425,9 @@ module fb_store_recorder
       .cfg_bytes(out.index_bytes.pages.value),
       .cfg_session(out.session_low.low.value),
       .sync(out.sync.go.value),
+      .pressing,
+      .durable,
+      .any_durable,
       .s_axis_row_tvalid(row_valid),
       .s_axis_row_tready(row_ready),
       .s_axis_row_tdata(row),

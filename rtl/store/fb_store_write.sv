@@ -14,6 +14,9 @@
 //              own, at the region's beginning. Without `cfg_ring` the end is the end, and what finds
 //              no room is skipped; so is a batch that may need more than is left. A part leaves when
 //              the streamer has answered, so that it is never ahead of its data.
+// Ahead:       in a ring with `cfg_ahead` a write waits while it might end further than that behind the
+//              newest index record that is on the SSD: what it overwrites is what readers take for
+//              overwritten. A part has half of that at most, so that it gets its index record.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_beat_*` within the cycle.
 // Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
 // Throughput:  64 bytes a cycle, and two cycles for each write; the beats of headers, and those that
@@ -38,17 +41,20 @@ module fb_store_write
     input wire clk,
     input wire rst,
 
-    input wire                 restart,     // begin the region anew
-    input wire                 cfg_ring,    // behind the region's end comes its beginning
-    input wire                 cfg_small,   // batches; no page and no stride then
-    input wire                 cfg_page,    // leave a page in front of each extent; no stride then
-    input wire [31:PAGE_SHIFT] cfg_batch,   // most bytes of a batch, a page to a write
-    input wire [         31:0] cfg_wait,    // cycles from a batch's beginning to its end; 0: any
-    input wire [31:PAGE_SHIFT] cfg_stride,  // from an extent to the next; 0: as they come
-    input wire [63:PAGE_SHIFT] cfg_base,    // first byte of the region
-    input wire [63:PAGE_SHIFT] cfg_bytes,   // its size
-    input wire                 ended,       // no further extent will be taken
-    input wire [         15:0] coming,      // extents whose last beat has not come here
+    input wire                 restart,      // begin the region anew
+    input wire                 cfg_ring,     // behind the region's end comes its beginning
+    input wire                 cfg_small,    // batches; no page and no stride then
+    input wire                 cfg_page,     // leave a page in front of each extent; no stride then
+    input wire [31:PAGE_SHIFT] cfg_batch,    // most bytes of a batch, a page to a write
+    input wire [         31:0] cfg_wait,     // cycles from a batch's beginning to its end; 0: any
+    input wire [31:PAGE_SHIFT] cfg_stride,   // from an extent to the next; 0: as they come
+    input wire [63:PAGE_SHIFT] cfg_base,     // first byte of the region
+    input wire [63:PAGE_SHIFT] cfg_bytes,    // its size
+    input wire [63:PAGE_SHIFT] cfg_ahead,    // of the newest index record; 0: any number of bytes
+    input wire [63:PAGE_SHIFT] durable,      // the page behind what has one on the SSD
+    input wire                 any_durable,  // there is one since `restart`
+    input wire                 ended,        // no further extent will be taken
+    input wire [         15:0] coming,       // extents whose last beat has not come here
 
     input  wire    s_beat_tvalid,
     output logic   s_beat_tready,
@@ -82,9 +88,10 @@ module fb_store_write
     input  wire   m_axis_part_tready,
     output part_t m_axis_part_tdata,
 
-    output logic        open,     // an extent or a batch has begun and not ended
-    output logic [15:0] waiting,  // parts without an answer
-    output logic [63:0] position  // where in the region the next extent begins
+    output logic        pressing,  // a write waits for an index record
+    output logic        open,      // an extent or a batch has begun and not ended
+    output logic [15:0] waiting,   // parts without an answer
+    output logic [63:0] position   // where in the region the next extent begins
 );
 
   localparam int unsigned BeatShift = $clog2(USER_BEAT_BYTES);
@@ -168,9 +175,33 @@ module fb_store_write
   end
 
   // Beats of a part that begins where so many are left.
+  place_t longest_q;
   function automatic span_t span_of(input place_t left);
-    return left > place_t'(MaxBeats) ? span_t'(MaxBeats) : span_t'(left);
+    return left > longest_q ? span_t'(longest_q) : span_t'(left);
   endfunction
+
+  // ------------------------------------------------------------------------------------------ ahead
+  // How far the next beat is ahead of the newest index record; known three cycles after a part has
+  // begun, and then no more than Margin behind.
+  localparam int unsigned Margin = 4 * PageBeats;
+  logic bounded, negative_q, near_q, near;
+  logic [1:0] settled_q;  // cycles since a part began
+  place_t distance_q, ahead_q, behind_q;
+
+  assign bounded = cfg_ring && cfg_ahead != '0;
+  assign near = !bounded || (near_q && settled_q == '1);
+  assign pressing = bounded && address && settled_q == '1 && !near_q;
+
+  always_ff @(posedge clk) begin : measure
+    longest_q <= place_t'(MaxBeats);
+    if (bounded && cfg_ahead[63:PAGE_SHIFT+1] < (63 - PAGE_SHIFT)'(MaxBeats >> PageShift))
+      longest_q <= {1'b0, cfg_ahead[63:PAGE_SHIFT+1], PageShift'(0)};
+    behind_q <= {any_durable ? durable : cfg_base, PageShift'(0)};
+    {negative_q, distance_q} <= {1'b0, at_q} - {1'b0, behind_q};
+    ahead_q <= negative_q ? distance_q + {cfg_bytes, PageShift'(0)} : distance_q;
+    near_q <= ahead_q + place_t'(WriteBeats) + place_t'(Margin) <= {cfg_ahead, PageShift'(0)};
+    settled_q <= begins || rst ? '0 : settled_q + 2'(settled_q != '1);
+  end
 
   // ---------------------------------------------------------------------------------------- batches
   // The last beat of a small extent's last block waits until it is decided whether the batch ends
@@ -222,7 +253,7 @@ module fb_store_write
   assign s_extent_tready = cfg_small && (begins || (moves && joins));
 
   assign m_axis_wr_tvalid = !skips_q && (!tail_ends || decided_q) &&
-      ((address && writes_room) || (header && s_axis_header_tvalid) ||
+      ((address && writes_room && near) || (header && s_axis_header_tvalid) ||
        (data && s_beat_tvalid) || fill);
   assign m_axis_wr_tlast = (data && write_ends && (!fills || closes)) || (fill && closes);
 

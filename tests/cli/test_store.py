@@ -270,6 +270,31 @@ def test_a_ring_keeps_the_newest(forebay: Run, tmp_path: Path) -> None:
     assert subprocess.run(call, check=True, capture_output=True).stdout == objects[299]
 
 
+def test_an_open_ring_says_what_is_there(forebay: Run, tmp_path: Path) -> None:
+    """What data may lie on that came last does not count, until a repair has looked."""
+    objects = fill(tmp_path / "in", 80, 1_000_000)
+    image = tmp_path / "a.img"
+    forebay("store", "format", image, "--size", "36MiB", "--ring")
+    forebay("store", "pack", tmp_path / "in", image, "--leave-open")
+    open_ = [row["object"] for row in rows(forebay, image)]
+    with Recording(image) as recording:
+        of, table = recording.superblock, recording.table()
+        assert (
+            table["object"].to_pylist() == open_ and of.ahead == of.data.bytes // 8 // PAGE * PAGE
+        )
+        end = table["address"].to_pylist()[-1] + table["length"].to_pylist()[-1]
+        ahead = of.parts_ahead(-(-end // PAGE) * PAGE)
+        for row in rows_of(table):
+            assert recording.read(row) == objects[row["object"]]
+            begin, behind = row["address"] - PAGE, row["address"] + row["length"]
+            assert not any(begin < last and first < behind for first, last in ahead)
+    report = forebay("store", "repair", image, "-o", "json").report
+    assert report["rows_voided"] == 0 and not report["open"]
+    closed = [row["object"] for row in rows(forebay, image)]
+    assert closed[-len(open_) :] == open_ and len(closed) > len(open_)
+    forebay("store", "verify", image)
+
+
 def test_an_older_recording_is_never_shown(forebay: Run, packed: tuple, tmp_path: Path) -> None:
     """Formatted again, the image is empty, though all the old bytes are there."""
     image, objects = packed

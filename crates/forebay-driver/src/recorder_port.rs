@@ -66,6 +66,9 @@ pub enum Layout {
     Packets,
 }
 
+/// Least bytes that data may be ahead of the index: a few writes of hardware.
+const AHEAD_LEAST: u64 = 4 << 20;
+
 /// Where and how to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Recording {
@@ -85,6 +88,8 @@ pub struct Recording {
     /// Cycles that the index record of a whole object waits for its result; none: there are no
     /// results.
     pub result_wait: Option<u32>,
+    /// Bytes that data of a ring may be ahead of the newest index record; 0: any number.
+    pub ahead: u64,
     /// Which columns its index has of results: [`Schema::id`].
     ///
     /// [`Schema::id`]: forebay_spec::store::schema::Schema::id
@@ -230,6 +235,15 @@ impl RecorderPort {
                 remedy: "take the pipeline that the recording is of, and a card that is built for it",
             });
         }
+        let bounds = AHEAD_LEAST..=data.bytes / 4;
+        if recording.ahead != 0 && !(data.ring && bounds.contains(&recording.ahead)) {
+            return Err(Error::Refused {
+                field: "the bytes that data may be ahead of the index",
+                value: recording.ahead.to_string(),
+                limit: format!("it is 0, or in a ring {AHEAD_LEAST} to a quarter of it"),
+                remedy: "take a larger ring, or 0",
+            });
+        }
         let tick = recording.tick()?;
         let (extension, stride) = recording.layout.check()?;
         let batch = recording.layout.batch();
@@ -264,6 +278,7 @@ impl RecorderPort {
             (regs::batch::OFFSET, batch),
             (regs::data_address::OFFSET, data.address),
             (regs::data_bytes::OFFSET, data.bytes),
+            (regs::ahead::OFFSET, recording.ahead),
             (regs::index_address::OFFSET, index.address),
             (regs::index_bytes::OFFSET, index.bytes),
             (regs::control::OFFSET, recording.control()),

@@ -88,6 +88,7 @@ mod tests {
             block_bytes: 512,
             ring: false,
             index_ring: false,
+            ahead: 0,
             small: false,
             index: Region {
                 at: 0,

@@ -41,6 +41,9 @@ pub struct Format {
     pub block_bytes: u32,
     /// Data begin anew at the end of their region, and so does the index.
     pub ring: bool,
+    /// Bytes that data of a ring may be ahead of the newest index record, 0 for any number; by default an
+    /// eighth of it, where that is longer than what hardware writes at once.
+    pub ahead: Option<u64>,
     /// Objects share pages.
     pub small: bool,
     /// How much of the disk the index gets.
@@ -59,6 +62,7 @@ impl Default for Format {
             extension: "bin".into(),
             block_bytes: 512,
             ring: false,
+            ahead: None,
             small: false,
             index: IndexSize::SmallestObject(64 << 10),
             drive: Drive {
@@ -72,6 +76,8 @@ impl Default for Format {
     }
 }
 
+/// Rings of which an eighth is less make no promise: a write of hardware has 1 MiB.
+const AHEAD_LEAST: u64 = 4 << 20;
 /// Bytes of a block of a tar file.
 const BLOCK: u64 = tar::BYTES as u64;
 /// Bytes at the beginning that are looked at for what another program may have put there.
@@ -131,6 +137,12 @@ impl Format {
         Ok([superblocks, index, data])
     }
 
+    fn ahead(&self, data: Region) -> u64 {
+        let usual = data.bytes / 8 / PAGE * PAGE;
+        let makes_promise = self.ring && usual >= AHEAD_LEAST.max(4 * self.stride);
+        self.ahead.unwrap_or(if makes_promise { usual } else { 0 })
+    }
+
     fn superblock(&self, size: u64, session: Session) -> Result<(Superblock, Region)> {
         let [superblocks, index, data] = self.regions(size)?;
         let extension = forebay_spec::store::superblock::extension(self.extension.as_bytes());
@@ -153,6 +165,7 @@ impl Format {
             block_bytes: self.block_bytes,
             ring: self.ring,
             index_ring: self.ring,
+            ahead: self.ahead(data),
             small: self.small,
             index,
             data,

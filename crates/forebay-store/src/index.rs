@@ -49,6 +49,11 @@ impl Bounds {
         }
     }
 
+    /// First byte of the page behind its payload.
+    pub(crate) const fn behind(&self) -> u64 {
+        pages(self.payload.saturating_add(self.length))
+    }
+
     /// Its bytes.
     #[must_use]
     pub const fn range(&self) -> Range<u64> {
@@ -212,7 +217,16 @@ pub(crate) struct Index {
     /// In a ring: all blocks were good when it was found out what is void.
     pub complete: bool,
     /// In a ring, for each block from the first on: bits of the index records that are void.
-    voids: Option<Vec<u64>>,
+    voids: Option<Vec<Voids>>,
+}
+
+/// Index records of a block that are void: bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Voids {
+    /// Newer ones lie on them.
+    overlapped: u64,
+    /// What came behind the newest index record may.
+    overtaken: u64,
 }
 
 impl Index {
@@ -286,10 +300,13 @@ impl Index {
         doubtful.into_iter().chain(unsure)
     }
 
-    /// From the newest index record to the oldest: one whose payload a newer one overlaps is void.
-    fn find_voids(&self, disk: &dyn Disk, form: &Form) -> (Vec<u64>, bool) {
+    /// From the newest index record to the oldest: one whose payload a newer one overlaps is void. In a
+    /// recording that is open so is what data without an index record may lie on.
+    fn find_voids(&self, disk: &dyn Disk, form: &Form) -> (Vec<Voids>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
-        let mut voids = vec![0; (self.head - self.first) as usize];
+        let mut ahead = Cover::default();
+        let mut newest = form.closed.is_none() && form.ahead > 0;
+        let mut voids = vec![Voids::default(); (self.head - self.first) as usize];
         for number in (self.first..self.head).rev() {
             let mut page = [0; PAGE_BYTES];
             let read = disk.read_at(form.block_at(number), &mut page);
@@ -300,13 +317,22 @@ impl Index {
             };
             let mask = &mut voids[(number - self.first) as usize];
             for (bit, row) in block.rows.iter().enumerate().rev() {
+                if newest && row.counts() && row.address != 0 {
+                    newest = false;
+                    let behind = Bounds::of(form, row).behind();
+                    parts_ahead(form, behind)
+                        .into_iter()
+                        .for_each(|part| ahead.add(part));
+                }
                 if !row.stored() || check_row(form, row, disk.len()).is_some() {
                     continue;
                 }
                 let range = Bounds::of(form, row).range();
                 // An extent without a byte of payload has its page.
                 if cover.touches(&range) {
-                    *mask |= 1 << bit;
+                    mask.overlapped |= 1 << bit;
+                } else if ahead.touches(&range) {
+                    mask.overtaken |= 1 << bit;
                 }
                 // What fills up the page behind it is newer, too.
                 cover.add(range.start..pages(range.end));
@@ -315,18 +341,37 @@ impl Index {
         (voids, complete)
     }
 
-    /// Blocks with index records that are void, and which.
-    pub fn voided(&self) -> impl Iterator<Item = (u64, u64)> {
-        let masks = self.voids.iter().flatten().copied();
+    /// Blocks with index records that newer ones overlap, and which.
+    pub fn overlapped(&self) -> impl Iterator<Item = (u64, u64)> {
+        let masks = self.voids.iter().flatten().map(|voids| voids.overlapped);
+        (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
+    }
+
+    /// Blocks with index records that data without one may lie on, and which.
+    pub fn overtaken(&self) -> impl Iterator<Item = (u64, u64)> {
+        let masks = self.voids.iter().flatten().map(|voids| voids.overtaken);
         (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
     }
 
     fn is_void(&self, number: u64, row: usize) -> bool {
         let at = usize::try_from(number - self.first);
-        let mask = self.voids.as_ref().zip(at.ok());
-        mask.and_then(|(voids, at)| voids.get(at))
-            .is_some_and(|mask| mask >> row & 1 != 0)
+        let voids = self.voids.as_ref().zip(at.ok());
+        let voids = voids.and_then(|(voids, at)| voids.get(at));
+        voids.is_some_and(|voids| (voids.overlapped | voids.overtaken) >> row & 1 != 0)
     }
+}
+
+/// What data may be written to before the next index record is on the disk: from there on, and again from
+/// the ring's beginning.
+fn parts_ahead(form: &Form, behind: u64) -> [Range<u64>; 2] {
+    let ring = form.ring_region();
+    let behind = behind.clamp(ring.at, ring.end());
+    let end = behind.saturating_add(form.ahead);
+    let over = end.saturating_sub(ring.end());
+    [
+        behind..end.min(ring.end()),
+        ring.at..ring.at.saturating_add(over),
+    ]
 }
 
 /// Behind the last block of this recording, number by number.

@@ -247,6 +247,7 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
         block_bytes: table.block_bytes,
         ring: false,
         index_ring: false,
+        ahead: 0,
         small: header.is_some() && mode == Mode::Objects,
         index: table.index,
         data: table.data,

@@ -68,7 +68,7 @@ pub struct Repair {
     pub headers_mended: u64,
     /// Extents without an index record whose payload cannot be read now: they stay as they are.
     pub partial: u64,
-    /// Index records of a ring on whose bytes newer ones lie.
+    /// Index records of a ring on whose bytes newer ones lie, or data that got no record.
     pub rows_voided: u64,
     /// Extents that were found and have no room in the index.
     #[serde(rename = "without_room_in_index")]
@@ -525,7 +525,7 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         .sum();
     if report.rows_voided > 0 {
         // Records that do not count any more make nothing void: what they did must not come back.
-        for (number, void) in recording.index.voided() {
+        for (number, void) in recording.index.overlapped() {
             *found.void.entry(number).or_default() |= void;
         }
     }
@@ -542,7 +542,7 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         });
         plan.blocks.push((*number, rows.collect()));
     }
-    report.rows = report.rows.saturating_sub(report.rows_voided);
+    report.rows = (report.rows + found.overtaken).saturating_sub(report.rows_voided);
     plan.new.extend(&found.new);
     count(&found.new, report);
     let slots = match superblock.index_ring {

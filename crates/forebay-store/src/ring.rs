@@ -51,6 +51,10 @@ pub(crate) struct Ring {
     pub head: u64,
     /// It has been gone round.
     pub wrapped: bool,
+    /// Index records of extents that data without one might lie on.
+    pub overtaken: u64,
+    /// Bytes of those that are intact.
+    kept: Vec<Range<u64>>,
     /// First byte behind the newest extent: in the middle of a batch the next one begins there.
     next: u64,
     /// Newer extents of which only the header block is good.
@@ -87,6 +91,7 @@ impl Ring {
             if open && !ring.unsure {
                 ring.find_new(recording, &seen, force);
                 ring.find_voids(recording, see)?;
+                ring.judge_overtaken(recording, see)?;
             }
             ring.find_lost(&seen);
         }
@@ -107,7 +112,8 @@ impl Ring {
     }
 
     fn survey(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
-        for (number, void) in recording.index.voided() {
+        let voids = recording.index.overlapped();
+        for (number, void) in voids.chain(recording.index.overtaken()) {
             let block = recording.block(number);
             let rows = block.iter().flat_map(|block| &block.rows);
             for (slot, row) in rows.enumerate() {
@@ -183,8 +189,8 @@ impl Ring {
     fn has_older(&self, recording: &Recording<'_>, new: &Cover) -> bool {
         let rebuilt = self.broken.iter().flat_map(|(_, found)| found);
         let older = |range: Range<u64>| range.end > self.head && !new.touches(&range);
-        let mut rebuilt = rebuilt.map(|found| found.at..found.end);
-        if rebuilt.any(older) {
+        let rebuilt = rebuilt.map(|found| found.at..found.end);
+        if rebuilt.chain(self.kept.iter().cloned()).any(older) {
             return true;
         }
         recording.stored().any(|(block, slot, row)| {
@@ -278,6 +284,31 @@ impl Ring {
             let damage = || recording.payload(&row, &mut |_| Ok(()));
             if fronts.touches(&range) || matches!(damage(), Ok(Some(Damage::Crc { .. }))) {
                 *self.void.entry(block).or_default() |= 1 << slot;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of extents that data without an index record may lie on, those that are damaged are void: once
+    /// the ring is closed the others count again.
+    fn judge_overtaken(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
+        for (number, mask) in recording.index.overtaken() {
+            let Ok(block) = recording.block(number) else {
+                continue;
+            };
+            let rows = block.rows.iter().enumerate();
+            for (slot, row) in rows.filter(|(slot, _)| mask >> slot & 1 != 0) {
+                if !see(row.address) {
+                    return Err(Error::Interrupted);
+                }
+                self.overtaken += 1;
+                let damage = recording.payload(row, &mut |_| Ok(()));
+                match damage {
+                    Ok(Some(Damage::Crc { .. } | Damage::Page(_))) => {
+                        *self.void.entry(number).or_default() |= 1 << slot;
+                    }
+                    _ => self.kept.push(recording.extent(row).range()),
+                }
             }
         }
         Ok(())

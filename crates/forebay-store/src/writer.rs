@@ -13,7 +13,7 @@ use crate::disk::{flush, write};
 use crate::extent::facts_of;
 use crate::format::write_superblocks;
 use crate::reader::Recording;
-use crate::{Disk, Error, Form, PAGE, Result, crc32c, grains, text};
+use crate::{Bounds, Disk, Error, Form, PAGE, Result, crc32c, grains, pages, text};
 
 /// Bytes of an extent where an object is longer: its length has 32 bits.
 const EXTENT_MOST: u64 = 1 << 30;
@@ -83,6 +83,8 @@ pub struct Writer<'d> {
     head: u64,
     /// The ring has been gone round.
     wrapped: bool,
+    /// The page behind the newest extent that has its index record on the disk.
+    durable: u64,
     /// Index records that are in no block yet.
     rows: Vec<Row>,
     /// Number of the next block.
@@ -114,15 +116,20 @@ impl<'d> Writer<'d> {
         if recording.blocks() > 0 {
             return Err(refuse("the recording has objects already"));
         }
+        let ahead = form.ahead;
         Ok(Self {
             disk,
             superblocks: recording.superblocks(),
             head: form.first_extent(),
+            durable: form.first_extent(),
             rows: Vec::with_capacity(form.layout().rows),
             recording: form,
             wrapped: false,
             block: 0,
-            most: EXTENT_MOST,
+            most: match ahead {
+                0 => EXTENT_MOST,
+                ahead => EXTENT_MOST.min(ahead / 2),
+            },
             open_batches: false,
             chunk: Vec::new(),
             summary: Summary::default(),
@@ -132,7 +139,7 @@ impl<'d> Writer<'d> {
     /// Cuts objects into extents of at most `bytes`.
     #[must_use]
     pub fn with_extents_of(mut self, bytes: u64) -> Self {
-        self.most = bytes.clamp(1, u32::MAX.into());
+        self.most = bytes.clamp(1, self.most);
         self
     }
 
@@ -215,6 +222,7 @@ impl<'d> Writer<'d> {
         if at != self.head {
             self.fill_up()?;
         }
+        self.keep_near(at, length)?;
         let front = self.recording.front();
         let crc = self.payload(at + front, payload, length)?;
         let row = self.row(about, at + front, length, crc, 0);
@@ -257,6 +265,20 @@ impl<'d> Writer<'d> {
             self.head += tar::BYTES as u64;
         }
         Ok(())
+    }
+
+    /// Writes the index where an extent would end too far ahead of it: in a ring it lies on older ones.
+    fn keep_near(&mut self, at: u64, length: u32) -> Result<()> {
+        let end = pages(at + self.recording.front() + self.padded(length));
+        let ring = self.recording.ring_region();
+        let far = |durable: u64| match end >= durable {
+            true => end - durable,
+            false => end + ring.bytes - durable,
+        };
+        match self.recording.ahead != 0 && far(self.durable) > self.recording.ahead {
+            true => self.sync(),
+            false => Ok(()),
+        }
     }
 
     /// Where an extent finds room.
@@ -345,6 +367,10 @@ impl<'d> Writer<'d> {
         flush(self.disk)?;
         write_block(self.disk, &self.recording, self.block, &self.rows)?;
         flush(self.disk)?;
+        let placed = self.rows.iter().rev().find(|row| row.address != 0);
+        self.durable = placed.map_or(self.durable, |row| {
+            Bounds::of(&self.recording, row).behind()
+        });
         self.rows.clear();
         self.block += 1;
         self.summary.blocks = self.block;

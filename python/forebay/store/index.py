@@ -166,18 +166,31 @@ class Index:
         return self._voids[numbers - self.first].reshape(-1)
 
     def _find_voids(self) -> np.ndarray:
-        """From the newest row to the oldest: what lies under a newer one is void."""
+        """From the newest row to the oldest: what lies under a newer one is void.
+
+        In a recording that is open so is what data without a row may lie on.
+        """
         voids = np.zeros((self.head - self.first, self._of.schema.rows), bool)
         cover, data = Cover(), self._of.data
+        ahead, newest = Cover(), self._of.blocks is None and self._of.ahead > 0
         for number in self.numbers[::-1].tolist():
             columns = columns_of(self._page(number), self._of.schema)
+            placed = np.flatnonzero(counts(columns["flags"]) & (columns["address"] != 0))
+            if newest and len(placed):
+                newest = False
+                last = placed[-1]
+                behind = int(columns["address"][last]) + int(columns["length"][last])
+                for start, end in self._of.parts_ahead(-(-behind // PAGE) * PAGE):
+                    ahead.add(start, end)
             usable = stored(columns["flags"]) & ~wrong(columns, self._of, self._disk.bytes)
             for row in np.flatnonzero(usable)[::-1].tolist():
                 start, end = span(
                     int(columns["address"][row]), int(columns["length"][row]), self._of
                 )
                 assert data.at <= start <= end <= data.end
-                voids[number - self.first, row] = cover.touches(start, end)
+                voids[number - self.first, row] = any(
+                    each.touches(start, end) for each in (cover, ahead)
+                )
                 # What fills up the page behind it is newer, too.
                 cover.add(start, -(-end // PAGE) * PAGE)
         return voids

@@ -119,6 +119,7 @@ FIELDS = {
     "serial": (168, 20),
     "firmware": (188, 8),
     "drive_bytes": (196, 8),
+    "ahead": (204, 8),
     "schema": (256, 148),
 }
 

@@ -41,6 +41,8 @@ class Superblock:
         Bytes of the drive's logical block.
     ring, index_ring : bool
         Data, and index, begin anew at the end of their region.
+    ahead : int
+        Bytes that data of a ring may be ahead of the newest index record; 0: any number.
     small : bool
         Objects share pages.
     index, data : Region
@@ -68,6 +70,7 @@ class Superblock:
     block_bytes: int
     ring: bool
     index_ring: bool
+    ahead: int
     small: bool
     index: Region
     data: Region
@@ -102,6 +105,13 @@ class Superblock:
     def first_extent(self) -> int:
         """Where the first extent may begin: in a capture behind its first page."""
         return self.data.at + (PAGE if self.mode == "packets" else 0)
+
+    def parts_ahead(self, behind: int) -> list[tuple[int, int]]:
+        """Ranges that data may be written to before the next index record is on the disk."""
+        first, last = self.first_extent, self.data.end - PAGE
+        behind = min(max(behind, first), last)
+        end = behind + self.ahead
+        return [(behind, min(end, last)), (first, first + max(end - last, 0))]
 
     def block_at(self, number: int) -> int:
         """Where block `number` of the index lies."""
@@ -172,6 +182,7 @@ def parse(page: bytes) -> Superblock:
         block_bytes=_number(page, "block_bytes"),
         ring=bool(flags & layout.RING),
         index_ring=bool(flags & layout.INDEX_RING),
+        ahead=_number(page, "ahead") if version > 1 else 0,
         small=bool(flags & layout.SMALL),
         index=Region(_number(page, "index_at"), _number(page, "index_bytes")),
         data=Region(_number(page, "data_at"), _number(page, "data_bytes")),
@@ -212,6 +223,9 @@ def check(of: Superblock) -> None:
         strided = of.stride == 0
     limit = "it is a multiple of 4096 within the data, and 0 where there are no samples"
     _require(strided, "stride", of.stride, limit)
+    bounded = of.ring and of.ahead <= of.data.bytes // 4 and of.ahead % PAGE == 0
+    limit = "it is a multiple of 4096, a quarter of a ring's data at most, and 0 elsewhere"
+    _require(of.ahead == 0 or bounded, "bytes ahead", of.ahead, limit)
     _require(not (of.ring and of.mode == "packets"), "ring", 1, "a capture has a beginning")
     limit = "only objects share pages: bit 3 is 0 in other modes"
     _require(of.mode == "objects" or not of.small, "flags", layout.SMALL, limit)

@@ -51,7 +51,7 @@ class Bench:
     async def start(self, pages: int = 100, wait: int = 0, **flags: int) -> None:
         """Reset with a region of `pages` pages; `flags` are settings of one bit."""
         dut = self.dut
-        harness.clear(dut, "cfg_*", "restart", "sync")
+        harness.clear(dut, "cfg_*", "restart", "sync", "pressing")
         dut.cfg_base.value = BASE
         dut.cfg_bytes.value = pages
         dut.cfg_wait.value = wait
@@ -413,6 +413,56 @@ async def reset_in_mid_block(dut) -> None:
         await bench.pulse()
         await bench.settle()
         bench.check([ROWS, 5])
+
+
+def ends(rows: list[dict[str, object]]) -> list[int]:
+    """Return the pages behind those rows that have a place."""
+    return [-(-(r["address"] + r["length"]) // PAGE) % 2**52 for r in rows if r["address"]]
+
+
+@cocotb.test()
+@cocotb.parametrize(fail=[0.0, 0.3])
+async def tells_what_is_durable(dut, fail: float) -> None:
+    """Which page is behind the newest extent whose row is on the SSD, or was lost."""
+    bench = Bench(dut, fail)
+    await bench.start(flush=1, wait=300)
+    assert dut.any_durable.value == 0
+    for turn in range(8):
+        for _ in range(random.randrange(1, ROWS)):
+            place = random.choice([0, random.getrandbits(50)])
+            row = Row.any(flags=spec.ROW_COUNTS, address=place)
+            bench.sent.append(row)
+            bench.source.send_nowait(AxiStreamFrame([row.pack()]))
+        while turn % 2 and not bench.source.empty():
+            await harness.step(dut.clk, random.randrange(1, 50))
+            due = ends([row.columns() for row in bench.sent])
+            there = int(dut.durable.value)
+            assert not dut.any_durable.value or there in due
+        await bench.settle()
+        due = ends([row.columns() for row in bench.sent])
+        assert dut.any_durable.value == bool(due) and (not due or dut.durable.value == due[-1])
+    await bench.pulse("restart")
+    await harness.step(dut.clk)
+    assert dut.any_durable.value == 0
+
+
+@cocotb.test()
+async def a_writer_that_waits(dut) -> None:
+    """Its rows are written as soon as no block is on its way, one block after the other."""
+    bench = Bench(dut)
+    await bench.start(flush=1)
+    bench.send(3)
+    await bench.taken()
+    await harness.step(dut.clk, 500)
+    assert dut.blocks.value == 0 and dut.rows.value == 3
+    dut.pressing.value = 1
+    await harness.until(dut.clk, dut.blocks, 1)
+    assert dut.rows.value == 0
+    bench.send(ROWS + 2)
+    await bench.settle()
+    dut.pressing.value = 0
+    blocks = [len(block.rows) for block, _ in bench.blocks()]
+    assert blocks[0] == 3 and sum(blocks) == ROWS + 5 and len(blocks) < ROWS / 2
 
 
 @cocotb.test()

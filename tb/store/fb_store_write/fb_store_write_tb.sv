@@ -28,6 +28,9 @@ module fb_store_write_tb
     input wire [31:PAGE_SHIFT] cfg_stride,
     input wire [63:PAGE_SHIFT] cfg_base,
     input wire [63:PAGE_SHIFT] cfg_bytes,
+    input wire [63:PAGE_SHIFT] cfg_ahead,
+    input wire [63:PAGE_SHIFT] durable,
+    input wire                 any_durable,
     input wire [        127:0] cfg_session,
     input wire [         31:0] cfg_extension,
 
@@ -53,6 +56,7 @@ module fb_store_write_tb
     input  wire   m_axis_part_tready,
     output part_t m_axis_part_tdata,
 
+    output logic        pressing,
     output logic        open,
     output logic [15:0] collected,
     output logic [15:0] waiting,
@@ -151,6 +155,10 @@ module fb_store_write_tb
       .cfg_stride,
       .cfg_base,
       .cfg_bytes,
+      .cfg_ahead,
+      .durable,
+      .any_durable,
+      .pressing,
       .ended,
       .coming(collected),
       .s_beat_tvalid(beat_valid),

@@ -78,6 +78,7 @@ class Bench:
         base: int = 7,
         batch: int = 0,
         wait: int = 0,
+        ahead: int = 0,
         **layout: int,
     ) -> None:
         """Reset with a region of `pages` pages; taking extents is enabled.
@@ -88,7 +89,12 @@ class Bench:
         self.session = uuid.UUID(bytes=random.randbytes(16), version=4)
         self.batch = batch
         self.region = Region(
-            base * PAGE, pages * PAGE, ring, longest=LONGEST, write=WRITE, **layout
+            base * PAGE,
+            pages * PAGE,
+            ring,
+            longest=min(LONGEST, ahead // 2 or LONGEST),
+            write=WRITE,
+            **layout,
         )
         dut.cfg_small.value, dut.cfg_wait.value = bool(batch), wait
         dut.cfg_batch.value = batch // PAGE
@@ -97,6 +103,7 @@ class Bench:
         dut.cfg_session.value = int.from_bytes(self.session.bytes, "little")
         dut.cfg_extension.value = int.from_bytes(b"raw", "little")
         dut.restart.value = 0
+        dut.cfg_ahead.value, dut.any_durable.value = ahead // PAGE, 0
         dut.cfg_enable.value = 1
         dut.cfg_ring.value = ring
         dut.cfg_base.value = base
@@ -355,6 +362,39 @@ async def nobody_answers(dut, batch: int) -> None:
     bench.streamer.silent = False
     bench.streamer.answer()
     await (bench.drain() if batch else bench.check())
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.4], layout=[*LAYOUTS, {"batch": BATCH}])
+async def ring_waits_for_the_index(dut, stall: float, layout: dict[str, int]) -> None:
+    """No write ends further behind the newest durable extent than it may; all of them come."""
+    bench = Bench(dut)
+    ahead, pages = 24 * PAGE, 100
+    await bench.start(pages, True, random.getrandbits(40), ahead=ahead, **layout)
+    bench.stall(stall, stall)
+    base, size = bench.region.base, bench.region.size
+    durable, waited = base, 0
+
+    def reach(write: Write) -> int:
+        return (write.address + len(write.data) - durable - 1) % size + 1
+
+    for length in [5 * BLOCK if "batch" in layout else 15 * PAGE] * 6 + [5 * BLOCK] * 60:
+        what = extent(length)
+        bench.send(what)
+    taking = cocotb.start_soon(bench.drain() if "batch" in layout else bench.check())
+    seen = 0
+    while not taking.done():
+        await harness.step(dut.clk, random.choice([1, 400]))
+        for write in bench.streamer.writes[seen:]:
+            assert reach(write) <= ahead
+        seen = len(bench.streamer.writes)
+        if dut.pressing.value == 1 and random.random() < 0.3:
+            waited += 1
+            last = bench.streamer.writes[-1]
+            durable = base + (last.address + len(last.data) - base + PAGE - 1) // PAGE * PAGE
+            dut.any_durable.value, dut.durable.value = 1, durable // PAGE
+    await taking
+    assert waited > 1
 
 
 @cocotb.test()

@@ -179,6 +179,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
         wait_cycles: sink.wait_cycles(CLOCK_PERIOD),
         flush: sink.flush,
         result_wait: results.then(|| cycles(sink.result_ps)),
+        ahead: superblock.ahead,
         schema: superblock.schema.id(),
         time,
         cycle_ps: CLOCK_PERIOD as u32,

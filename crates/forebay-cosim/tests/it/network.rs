@@ -89,6 +89,7 @@ fn recording() -> Recording {
         wait_cycles: 0,
         flush: true,
         result_wait: None,
+        ahead: 0,
         schema: Schema::default().id(),
         time: TIME,
         cycle_ps: 3333,

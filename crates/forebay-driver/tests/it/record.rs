@@ -195,6 +195,7 @@ fn plan() -> Plan {
             wait_cycles: 0,
             flush: false,
             result_wait: None,
+            ahead: 0,
             schema: 0,
             time: 0,
             cycle_ps: 3333,

@@ -31,12 +31,30 @@ use serde::Serialize;
 use super::wire::{config_of, net_settings, plan};
 use super::{SCHEMA, StoreSpec};
 
-/// Bytes of the drive.
-const DRIVE: u64 = 16 << 20;
-/// Objects of the recording: more than two blocks of the index.
-const OBJECTS: u64 = 150;
-/// Bytes of the longest of them.
-const LONGEST: u64 = 20_000;
+/// A recording, and what it is made of.
+struct Size {
+    /// Bytes of the drive.
+    drive: u64,
+    /// Objects of the recording.
+    objects: u64,
+    /// Bytes of the longest of them.
+    longest: u64,
+}
+
+/// More than two blocks of the index.
+const SMALL: Size = Size {
+    drive: 16 << 20,
+    objects: 150,
+    longest: 20_000,
+};
+/// A ring that is gone round, large enough that its data stay near the index.
+const RING: Size = Size {
+    drive: 48 << 20,
+    objects: 120,
+    longest: 1_400_000,
+};
+/// Of a ring one cut is tried for N of the others: its images are larger.
+const RING_SHARE: u32 = 10;
 /// Bytes that a drive keeps or loses as a whole: its logical block.
 const BLOCK: usize = 512;
 /// Each image of this number is repaired twice.
@@ -83,6 +101,8 @@ struct Scene {
     history: History,
     image: Vec<u8>,
     rows: Vec<Row>,
+    /// Blocks of its index.
+    blocks: u64,
     /// Rows in the first block, the first two, …
     promised: Vec<u64>,
 }
@@ -96,22 +116,33 @@ pub fn cuts(spec: &StoreSpec) -> Result<(Cuts, Header)> {
     let small = Kind::Small {
         extension: extension(),
     };
-    let (paged, _) = scene(spec.seed, paged)?;
-    let (small, header) = scene(spec.seed, small)?;
-    let scenes = [paged, small];
+    let (paged, _) = scene(spec.seed, paged, &SMALL, false)?;
+    let (small, header) = scene(spec.seed, small, &SMALL, false)?;
+    let found = tried(spec, &[paged, small], spec.cuts)?;
+    Ok((found, header))
+}
+
+/// Cuts a ring that is gone round: what its index has is whole at each instant, though newer data lie on
+/// older.
+pub fn ring(spec: &StoreSpec) -> Result<Cuts> {
+    let (scene, _) = scene(spec.seed, Sink::default().layout, &RING, true)?;
+    tried(spec, &[scene], spec.cuts.div_ceil(RING_SHARE))
+}
+
+fn tried(spec: &StoreSpec, scenes: &[Scene], count: u32) -> Result<Cuts> {
     let mut cuts = Cuts::default();
-    for scene in &scenes {
+    for scene in scenes {
         cuts.objects += scene.rows.len() as u64;
         cuts.bytes += scene.rows.iter().map(|r| u64::from(r.length)).sum::<u64>();
-        cuts.blocks += scene.promised.len() as u64;
+        cuts.blocks += scene.blocks;
         cuts.instants += scene.history.instants() as u64;
     }
     let mut random = random(spec.seed, 0);
-    let count = spec.cuts as usize;
+    let progress = Progress::count("losses of power", count.into());
+    let count = count as usize;
     let most = scenes.iter().map(|scene| scene.history.instants()).max();
     let every = most.is_some_and(|most| count / scenes.len() >= most);
     cuts.every_instant = every;
-    let progress = Progress::count("losses of power", spec.cuts.into());
     for number in 0..count {
         let (scene, turn) = (&scenes[number % scenes.len()], number / scenes.len());
         let instants = scene.history.instants();
@@ -122,33 +153,34 @@ pub fn cuts(spec: &StoreSpec) -> Result<(Cuts, Header)> {
         cuts.cut(scene, number, instant, &mut random, spec.keep.as_deref())?;
         progress.at(number as u64);
     }
-    Ok((cuts, header))
+    Ok(cuts)
 }
 
 /// Records objects of random length over what an older recording left.
-fn scene(seed: u64, layout: Kind) -> Result<(Scene, Header)> {
+fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Header)> {
     let mut chance = random(seed, 1);
-    let objects: Vec<Object> = (0..OBJECTS)
+    let objects: Vec<Object> = (0..size.objects)
         .map(|number| Object {
             number,
-            bytes: 1 + below(&mut chance, LONGEST),
+            bytes: 1 + below(&mut chance, size.longest),
             content: Content::Pattern(seed),
         })
         .collect();
     let source = Objects::new(Addresses::default(), 9000, objects)?;
     let mut config = config_of(seed, 1)?;
     if let Some(namespace) = config.profile.ssd.namespaces.first_mut() {
-        namespace.bytes = DRIVE;
+        namespace.bytes = size.drive;
     }
     config.network = Some(Network::new(Settings::default(), Box::new(source))?);
     let mut session = Session::of(config, SCHEMA)?;
     let sink = Sink {
         layout,
-        smallest: LONGEST / 8,
+        smallest: size.longest / 8,
+        ring,
         wait_ps: 100 * MICROSECOND,
         ..Sink::default()
     };
-    older(&mut session, &sink)?;
+    older(&mut session, &sink, size)?;
     let plan = plan(net_settings(3, 9000)?, &sink, &mut session)?;
     for ssd in session.system.ssds_mut() {
         ssd.keep_history();
@@ -157,29 +189,35 @@ fn scene(seed: u64, layout: Kind) -> Result<(Scene, Header)> {
     let history = session.system.ssds().first().and_then(|ssd| ssd.history());
     let history = history.cloned().unwrap_or_default();
     let header = session.header(&ended);
-    let image = session.stored(0, DRIVE as usize)?;
+    let image = session.stored(0, size.drive as usize)?;
     let promised = promised(&plan.recording, &image);
+    let rows = match ring {
+        true => all_rows(&image)?,
+        false => recorded.rows,
+    };
     let scene = Scene {
         history,
         image,
-        rows: recorded.rows,
-        promised,
+        rows,
+        blocks: promised.len() as u64,
+        // In a ring newer records make older ones void.
+        promised: if ring { Vec::new() } else { promised },
     };
     Ok((scene, header))
 }
 
 /// Fills the drive with another recording: blocks and pages lie where those of the next one will.
-fn older(session: &mut Session, sink: &Sink) -> Result<()> {
+fn older(session: &mut Session, sink: &Sink, size: &Size) -> Result<()> {
     prepare(session, sink, Schema::default(), true)?;
     let drives = Drives::of(session)?;
     let mut writer = Writer::new(&drives)?;
-    let bytes = vec![0x5a; LONGEST as usize];
-    for object in 0..DRIVE / (2 * LONGEST) {
+    let bytes = vec![0x5a; size.longest as usize];
+    for object in 0..size.drive / (2 * size.longest) {
         let extent = Extent {
             object: 1_000_000 + object,
             ..Extent::default()
         };
-        writer.put(&extent, &mut bytes.as_slice(), LONGEST)?;
+        writer.put(&extent, &mut bytes.as_slice(), size.longest)?;
     }
     writer.close()?;
     Ok(())
@@ -199,6 +237,15 @@ fn promised(recording: &recorder_port::Recording, image: &[u8]) -> Vec<u64> {
             sum
         })
         .collect()
+}
+
+/// All rows that an image's index has, also those that are void.
+fn all_rows(image: &[u8]) -> Result<Vec<Row>> {
+    let image = Memory::new(image.to_vec());
+    let recording = Recording::open(&image)?;
+    let blocks = (0..recording.blocks()).filter_map(|number| recording.block(number).ok());
+    let rows = blocks.flat_map(|block| block.rows);
+    Ok(rows.filter(Row::counts).collect())
 }
 
 /// Rows of an image whose extents are whole; else what is wrong.
@@ -258,7 +305,10 @@ impl Cuts {
         let image = Memory::new(bytes);
         self.cuts += 1;
         let blocks = scene.history.flushes(instant) / 2;
-        let promised = blocks.checked_sub(1).map_or(0, |last| scene.promised[last]);
+        let promised = blocks
+            .checked_sub(1)
+            .and_then(|last| scene.promised.get(last));
+        let promised = promised.copied().unwrap_or(0);
         self.promised_rows += promised;
         let before = match look(&image) {
             Ok(rows) => rows,
@@ -324,11 +374,11 @@ impl Cuts {
     }
 
     /// For people.
-    pub fn draw(&self, page: &mut Page) {
-        page.heading("Losses of power");
+    pub fn draw(&self, page: &mut Page, heading: &str) {
+        page.heading(heading);
         page.field(
             "recording",
-            format!("{} objects in {} blocks", self.objects, self.blocks),
+            format!("{} extents in {} blocks", self.objects, self.blocks),
         );
         page.field(
             "tried",

@@ -36,6 +36,8 @@ const SMALL_BYTES: u64 = 64 << 20;
 pub struct Store {
     rates: Vec<RateRow>,
     cuts: Option<Cuts>,
+    /// The same for a ring.
+    ring_cuts: Option<Cuts>,
 }
 
 /// One kind of recording.
@@ -112,6 +114,7 @@ pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
     if spec.cuts > 0 && ended.is_done() {
         let (cuts, of_cuts) = cuts::cuts(spec)?;
         found.cuts = Some(cuts);
+        found.ring_cuts = Some(cuts::ring(spec)?);
         header = of_cuts;
     }
     let good = found.is_good();
@@ -205,7 +208,8 @@ fn wire(object: u64, bytes: u64, streams: u8, seed: u64) -> Result<Wire> {
 impl Store {
     fn is_good(&self) -> bool {
         let kept = |row: &RateRow| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty();
-        self.rates.iter().all(kept) && self.cuts.as_ref().is_none_or(Cuts::is_good)
+        let cuts = [&self.cuts, &self.ring_cuts];
+        self.rates.iter().all(kept) && cuts.into_iter().flatten().all(Cuts::is_good)
     }
 }
 
@@ -227,7 +231,10 @@ impl Found for Store {
         }
         page.grid(grid);
         if let Some(cuts) = &self.cuts {
-            cuts.draw(page);
+            cuts.draw(page, "Losses of power");
+        }
+        if let Some(cuts) = &self.ring_cuts {
+            cuts.draw(page, "Losses of power, a ring that is gone round");
         }
     }
 

@@ -48,6 +48,7 @@ const MODEL_AT: usize = 128;
 const SERIAL_AT: usize = 168;
 const FIRMWARE_AT: usize = 188;
 const NAMESPACE_AT: usize = 196;
+const AHEAD_AT: usize = 204;
 /// Offset of the schema.
 pub const SCHEMA_AT: usize = 256;
 
@@ -81,6 +82,7 @@ pub const FIELDS: &[(&str, usize, usize)] = &[
     ("serial", SERIAL_AT, 20),
     ("firmware", FIRMWARE_AT, 8),
     ("drive_bytes", NAMESPACE_AT, 8),
+    ("ahead", AHEAD_AT, 8),
     ("schema", SCHEMA_AT, SCHEMA_BYTES),
 ];
 
@@ -163,6 +165,8 @@ pub struct Superblock {
     pub ring: bool,
     /// So does the index.
     pub index_ring: bool,
+    /// Bytes that data of a ring may be ahead of the newest index record; 0: any number.
+    pub ahead: u64,
     /// Objects share pages.
     pub small: bool,
     /// Index.
@@ -270,6 +274,7 @@ impl Superblock {
             (BLOCKS_AT, closed.blocks),
             (END_AT, closed.end),
             (NAMESPACE_AT, self.drive.bytes),
+            (AHEAD_AT, self.ahead),
         ];
         for (at, value) in longs {
             put(&mut page, at, &value.to_le_bytes());
@@ -336,6 +341,7 @@ impl Superblock {
             block_bytes: get_u32(page, BLOCK_AT),
             ring: flags & RING != 0,
             index_ring: flags & INDEX_RING != 0,
+            ahead: get_u64(page, AHEAD_AT),
             small: flags & SMALL != 0,
             index: read_region(page, INDEX_AT),
             data: read_region(page, DATA_AT),
@@ -413,6 +419,12 @@ impl Superblock {
                 "it is a multiple of 4096 within the data, and 0 where there are no samples";
             return wrong("stride", self.stride, limit);
         }
+        let bounded = self.ring && self.ahead <= self.data.bytes / 4;
+        if self.ahead != 0 && !(bounded && self.ahead.is_multiple_of(PAGE)) {
+            let limit =
+                "it is a multiple of 4096, a quarter of a ring's data at most, and 0 elsewhere";
+            return wrong("bytes ahead", self.ahead, limit);
+        }
         if self.mode == Mode::Packets && self.ring {
             return wrong("ring", 1, "a capture has a beginning");
         }
@@ -450,6 +462,16 @@ impl Superblock {
         match self.mode {
             Mode::Packets => self.data.at.saturating_add(PAGE),
             Mode::Objects | Mode::Samples => self.data.at,
+        }
+    }
+
+    /// Where extents of a ring may lie: the last page is kept for the trailer.
+    #[must_use]
+    pub const fn ring_region(&self) -> Region {
+        let at = self.first_extent();
+        Region {
+            at,
+            bytes: self.data.end().saturating_sub(PAGE).saturating_sub(at),
         }
     }
 
@@ -561,6 +583,10 @@ mod tests {
                         block_bytes: if large { 4096 } else { 512 },
                         ring: flags.0 && mode != Mode::Packets,
                         index_ring: flags.1,
+                        ahead: match flags.0 && mode != Mode::Packets && version > 1 {
+                            true => data.bytes / 8 / PAGE * PAGE,
+                            false => 0,
+                        },
                         small: flags.3 && mode == Mode::Objects,
                         index,
                         data,
@@ -625,6 +651,7 @@ mod tests {
             block_bytes: 512,
             ring: false,
             index_ring: false,
+            ahead: 0,
             small: false,
             index: Region {
                 at: 2 << 20,

@@ -28,6 +28,7 @@ fn settings(args: &StoreFormatArgs) -> Format {
         extension: args.extension.clone(),
         block_bytes: block.unwrap_or_else(|| forebay_store::block_bytes(&args.disk)),
         ring: args.ring,
+        ahead: None,
         small: args.mode == StoreMode::Small,
         index: match args.index {
             Some(percent) => IndexSize::Share(percent / 100.0),
