@@ -14,7 +14,7 @@
 //              times; then its rows are lost, and counted. So are those of a group if the flush for
 //              their data has failed as often.
 // Handshake:   valid/ready.
-// Latency:     a row is in its columns after 14 cycles with a score and a class; a block takes 142 cycles
+// Latency:     a row is in its columns after 15 cycles with a score and a class; a block takes 142 cycles
 //              to the checksum, two answers of the SSD, and 66 cycles to be written.
 // Throughput:  a row in as many cycles as it has slices, 12, and one more, while up to Blocks - 1 blocks
 //              wait for answers.
@@ -129,14 +129,15 @@ module fb_store_index
   // A row in the order of INDEX_SLICE, and the slice of it: where it lies, how long it is, how far from
   // that of the next row.
   logic [64+RESULT_BITS+416-1:0] bits;
-  logic [63:0] slice, value_q;
-  logic [1:0] size;
-  logic [6:0] stride;
-  logic [PAGE_SHIFT-1:0] first, place;
+  logic [63:0] slice, chosen_q, value_q;
+  logic [1:0] size, size_q;
+  logic [6:0] stride, stride_q;
+  logic [PAGE_SHIFT-1:0] first, first_q, place;
+  logic [RowBits-1:0] place_row_q;
   logic [USER_BEAT_BYTES-1:0] lanes_q;
   logic [BeatBits-1:0] line_q;
   logic [$clog2(USER_BEAT_BYTES)-1:0] offset_q;
-  logic writes_q;
+  logic [1:0] writes_q;  // a slice on its way into the memory
 
   assign bits = {
     valid,
@@ -161,8 +162,8 @@ module fb_store_index
         {size, stride, first} = INDEX_SLICE[at][20:0];
       end
     end
-    place = first;
-    for (int at = 0; at < 7; at++) if (stride[at]) place += PAGE_SHIFT'(row_q) << at;
+    place = first_q;
+    for (int at = 0; at < 7; at++) if (stride_q[at]) place += PAGE_SHIFT'(place_row_q) << at;
   end
 
   // The page behind an extent.
@@ -170,16 +171,17 @@ module fb_store_index
     return page_t'((address + 64'(length) + 64'(PAGE_BYTES - 1)) >> PAGE_SHIFT);
   endfunction
 
-  // The slice repeated all over a beat, and in which bytes it counts.
+  // A cycle later its place, then the slice repeated all over a beat, and in which bytes it counts.
   always_ff @(posedge clk) begin : place_slice
-    unique case (size)
-      2'd0: {value_q, lanes_q} <= {{8{slice[7:0]}}, USER_BEAT_BYTES'('h1)};
-      2'd1: {value_q, lanes_q} <= {{4{slice[15:0]}}, USER_BEAT_BYTES'('h3)};
-      2'd2: {value_q, lanes_q} <= {{2{slice[31:0]}}, USER_BEAT_BYTES'('hf)};
-      default: {value_q, lanes_q} <= {slice, USER_BEAT_BYTES'('hff)};
+    {chosen_q, size_q, stride_q, first_q, place_row_q} <= {slice, size, stride, first, row_q};
+    unique case (size_q)
+      2'd0: {value_q, lanes_q} <= {{8{chosen_q[7:0]}}, USER_BEAT_BYTES'('h1)};
+      2'd1: {value_q, lanes_q} <= {{4{chosen_q[15:0]}}, USER_BEAT_BYTES'('h3)};
+      2'd2: {value_q, lanes_q} <= {{2{chosen_q[31:0]}}, USER_BEAT_BYTES'('hf)};
+      default: {value_q, lanes_q} <= {chosen_q, USER_BEAT_BYTES'('hff)};
     endcase
     {line_q, offset_q} <= place;
-    writes_q <= fill_q == SLICE;
+    writes_q <= {writes_q[0], fill_q == SLICE};
   end
 
   always_ff @(posedge clk) begin : fill
@@ -227,7 +229,7 @@ module fb_store_index
   logic [USER_BEAT_BYTES-1:0] lanes;
   logic [BeatBits-1:0] read_q, read;
   logic [SlotBits-1:0] sending;
-  assign lanes = writes_q ? lanes_q << offset_q : '0;
+  assign lanes = writes_q[1] ? lanes_q << offset_q : '0;
 
   (* ram_style = "block" *)
   logic [USER_DATA_BITS-1:0] store[Blocks<<BeatBits];
@@ -274,7 +276,7 @@ module fb_store_index
 
   assign ends = ends_q;
   assign none = ends && !again_q;
-  assign hand_over = fill_q == FULL && full_q != count_t'(Blocks - 1);
+  assign hand_over = fill_q == FULL && writes_q == '0 && full_q != count_t'(Blocks - 1);
   assign last = read_q == '1;
   assign last_block = sent_q + 1'b1 == group_q;
   assign sending = oldest_q + sent_q[SlotBits-1:0];

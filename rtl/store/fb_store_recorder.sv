@@ -205,10 +205,10 @@ module fb_store_recorder
 
   logic batched, taking;
   logic [31:PAGE_SHIFT] batch;
-  assign batched = out.control.batches.value && !out.control.pages.value;
-  assign taking  = out.control.enable.value && !stopped_q;
+  assign taking = out.control.enable.value && !stopped_q;
   always_ff @(posedge clk) begin : limit_batch
-    batch <= out.batch.pages.value;
+    batched <= out.control.batches.value && !out.control.pages.value;
+    batch   <= out.batch.pages.value;
     if (out.batch.pages.value == '0) batch <= (32 - PAGE_SHIFT)'(BATCH_PAGES);
     if (out.batch.pages.value > (32 - PAGE_SHIFT)'(MOST_PAGES))
       batch <= (32 - PAGE_SHIFT)'(MOST_PAGES);

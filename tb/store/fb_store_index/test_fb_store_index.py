@@ -478,7 +478,7 @@ async def full_rate(dut) -> None:
     await bench.settle()
     steps = [later - earlier for earlier, later in pairwise(rows)]
     each = structs.constant("INDEX_SLICES") + 1
-    assert set(steps) == {each, each + 1} and steps.count(each + 1) == 2, "one more for each block"
+    assert set(steps) == {each, each + 3} and steps.count(each + 3) == 2, "three for each block"
     for at in range(0, 3 * 65, 65):
         assert out[at : at + 65] == [*range(out[at], out[at] + 65)]
 
