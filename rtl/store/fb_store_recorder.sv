@@ -203,11 +203,12 @@ module fb_store_recorder
         (!writing && collected == '0 && waiting == '0 && paging == '0 && rows == '0 && !syncing)));
   end
 
-  logic batched, taking;
+  logic batched, paged, taking;  // settings, which are steady
   logic [31:PAGE_SHIFT] batch;
   assign taking = out.control.enable.value && !stopped_q;
   always_ff @(posedge clk) begin : limit_batch
     batched <= out.control.batches.value && !out.control.pages.value;
+    paged   <= out.control.pages.value;
     batch   <= out.batch.pages.value;
     if (out.batch.pages.value == '0) batch <= (32 - PAGE_SHIFT)'(BATCH_PAGES);
     if (out.batch.pages.value > (32 - PAGE_SHIFT)'(MOST_PAGES))
@@ -278,6 +279,7 @@ module fb_store_recorder
       .cfg_results(out.control.results.value),
       .cfg_wait(out.stride.result_wait.value),
       .restart,
+      .pressing,
       .s_axis_extent_tvalid,
       .s_axis_extent_tready,
       .s_axis_extent_tdata({out.time_seconds.seconds.value, now, s_axis_extent_tdata}),
@@ -346,10 +348,10 @@ module fb_store_recorder
       .restart,
       .cfg_ring(out.control.data_ring.value),
       .cfg_small(batched),
-      .cfg_page(out.control.pages.value),
+      .cfg_page(paged),
       .cfg_batch(batch),
       .cfg_wait(out.batch.wait_cycles.value),
-      .cfg_stride(out.control.pages.value || batched ? '0 : out.stride.pages.value),
+      .cfg_stride(paged || batched ? '0 : out.stride.pages.value),
       .cfg_base(out.data_address.pages.value),
       .cfg_bytes(out.data_bytes.pages.value),
       .cfg_ahead(out.ahead.pages.value),
@@ -390,7 +392,7 @@ module fb_store_recorder
   fb_store_pages u_pages (
       .clk,
       .rst,
-      .cfg_page(out.control.pages.value),
+      .cfg_page(paged),
       .s_axis_row_tvalid(joined_valid),
       .s_axis_row_tready(joined_ready),
       .s_axis_row_tdata(joined),

@@ -11,7 +11,8 @@
 // Results:     an intact object has one, at the tag of the extent that ends it. The record of that extent
 //              waits for it up to `cfg_wait` cycles. After a time-out records do not wait until a
 //              result comes again, so that an element that has stopped holds up no recording. Where
-//              all entries are in use the oldest does not wait either: data never wait for results.
+//              all entries are in use, or data wait for records, the oldest does not wait either: data
+//              never wait for results.
 // Handshake:   valid/ready.
 // Latency:     1 cycle from metadata to the tag, 2 to their turn; none for a record whose entry has been
 //              the oldest for 2 cycles.
@@ -33,6 +34,7 @@ module fb_store_table
     input wire        cfg_results,  // intact objects have results
     input wire [31:0] cfg_wait,     // cycles that a record waits for its result
     input wire        restart,      // records wait anew
+    input wire        pressing,     // data wait for records
 
     // An extent begins.
     input  wire                                  s_axis_extent_tvalid,
@@ -221,7 +223,7 @@ module fb_store_table
   // ---------------------------------------------------------------------------------------- records
   // What the memories say of the oldest extent, whose packet has ended, takes two cycles, and so does
   // a result that comes.
-  logic [1:0] here_q, judged_q, known_q;
+  logic [1:0] here_q, judged_q, known_q, open_q;
   logic last, waits, waits_no_more, coming, joins, leaves;
   logic offered_late_q;  // the record is offered without its result, and stays so
   logic [31:0] waited_q;
@@ -231,6 +233,7 @@ module fb_store_table
     here_q   <= {here_q[0], here_oldest};
     judged_q <= {judged_q[0], judged_oldest};
     known_q  <= rst || retires ? '0 : {known_q[0], whole_q != '0};
+    open_q   <= rst || retires ? '0 : {open_q[0], used_q != '0};
     if (retires) {here_q, judged_q} <= '0;
   end
 
@@ -238,9 +241,11 @@ module fb_store_table
   assign waits = cfg_results && last && judged_q[1];
   assign joins = waits && here_q[1] && !offered_late_q;
   assign goes_late = m_axis_row_tvalid && waits && !joins;
-  assign waits_no_more = waited_q >= cfg_wait || !patient_q || full;
+  assign waits_no_more = waited_q >= cfg_wait || !patient_q || full || pressing;
   assign coming = here_oldest || here_q[0];  // its result is joined in a cycle or two
-  assign m_axis_row_tvalid = s_axis_part_tvalid && known_q[1] &&
+  // That of a part that is cut does not wait for the packet's end: what comes behind it may wait for
+  // its record.
+  assign m_axis_row_tvalid = s_axis_part_tvalid && (last ? known_q[1] : open_q[1]) &&
       (!waits || joins || offered_late_q || (waits_no_more && !coming));
   assign s_axis_part_tready = m_axis_row_tvalid && m_axis_row_tready;
   assign leaves = s_axis_part_tready;

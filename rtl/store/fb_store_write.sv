@@ -19,10 +19,11 @@
 //              overwritten. A part has half of that at most, so that it gets its index record.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_beat_*` within the cycle.
 // Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
-// Throughput:  64 bytes a cycle, and two cycles for each write; the beats of headers, and those that
-//              fill up blocks and pages.
+// Throughput:  64 bytes a cycle, and two cycles for each write, five for the first one of a part with
+//              `cfg_ahead`; the beats of headers, and those that fill up blocks and pages.
 // Limits:      `restart` only while `waiting` is 0 and nothing comes; else settings are steady.
-//              A part has less than 4 GiB, an extent that is longer has several; a batch has 1 MiB.
+//              A part has less than 4 GiB, and half of `cfg_ahead` at most; an extent that is longer
+//              has several. A batch has 1 MiB.
 //              One part more than Depth may wait for its answer, it rests in the register of the
 //              memory; and Writes writes, if that is less. 512-bit registers: none.
 // Does not implement: headers (fb_store_header); the index.

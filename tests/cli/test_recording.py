@@ -18,6 +18,8 @@ from driving import BAD_INPUT, BAD_RESULT, Run
 from scapy.utils import wrpcap
 from test_record import frames, make_objects
 
+from forebay.store import Recording, rows_of
+
 pytestmark = pytest.mark.long
 
 SMALL = '[[ssd]]\nsize = "64MiB"\nimage = "drive.img"\n'
@@ -147,15 +149,39 @@ def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
     assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == cuts["not_settled"] == 0
     images = sorted(tmp_path.glob("cut-*.img"))
     assert len(images) == 8
+    rings = 0
     for image in images:
         places = partitions(image)
         data = image.read_bytes()
+        table = pa.ipc.open_stream(data[places["forebay-index"]]).read_all()
+        with Recording(image) as recording:
+            if recording.superblock.ring:
+                # What newer extents begin and end in the middle of is no tar file.
+                for row in rows_of(recording.table()):
+                    assert google_crc32c.value(recording.read(row)) == row["crc32c"]
+                rings += 1
+                continue
         listed = subprocess.run(
             ["tar", "t"], input=data[places["forebay-data"]], capture_output=True, check=True
         )
-        table = pa.ipc.open_stream(data[places["forebay-index"]]).read_all()
         rows = sum(flags & 1 for flags in table["flags"].to_pylist())
         files = [name for name in listed.stdout.decode().split() if "/lost/" not in name]
         # Every other one has objects that share pages, and no JSON.
         each = 1 + any(name.endswith(".json") for name in files[:-1])
         assert len(files) == each * rows + 1 and not listed.stderr
+    assert rings > 0
+
+
+def test_objects_longer_than_what_a_ring_is_ahead(forebay: Run, tmp_path: Path) -> None:
+    """What is ahead of the index is bounded: a long object has extents as short as that needs."""
+    sink = '[sink]\npolicy = "ring"\n[[pe]]\nname = "mean"\nthreshold = 127\n'
+    (tmp_path / "x.toml").write_text(SMALL.replace("64", "36") + sink)
+    report = forebay(
+        *("record", tmp_path / "x.toml", "--generate", "42MB", "--object", "9MB", "-o", "json")
+    ).report
+    assert report["results"]["judged"] == 4 and report["stored"]["bytes"] > 36 << 20
+    with Recording(tmp_path / "drive.img") as recording:
+        ahead, rows = recording.superblock.ahead, rows_of(recording.table())
+        assert 9_000_000 > ahead >= 4 << 20 and max(row["length"] for row in rows) <= ahead // 2
+        for row in rows:
+            assert google_crc32c.value(recording.read(row)) == row["crc32c"]

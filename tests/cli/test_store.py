@@ -283,7 +283,7 @@ def test_an_open_ring_says_what_is_there(forebay: Run, tmp_path: Path) -> None:
             table["object"].to_pylist() == open_ and of.ahead == of.data.bytes // 8 // PAGE * PAGE
         )
         end = table["address"].to_pylist()[-1] + table["length"].to_pylist()[-1]
-        ahead = of.parts_ahead(-(-end // PAGE) * PAGE)
+        ahead = of.window(-(-end // PAGE) * PAGE)
         for row in rows_of(table):
             assert recording.read(row) == objects[row["object"]]
             begin, behind = row["address"] - PAGE, row["address"] + row["length"]

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use forebay_spec::recorder::regs;
+use forebay_spec::store::superblock::AHEAD_LEAST;
 use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
@@ -65,9 +66,6 @@ pub enum Layout {
     /// Segments of a capture, one behind the other.
     Packets,
 }
-
-/// Least bytes that data may be ahead of the index: a few writes of hardware.
-const AHEAD_LEAST: u64 = 4 << 20;
 
 /// Where and how to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -235,12 +233,16 @@ impl RecorderPort {
                 remedy: "take the pipeline that the recording is of, and a card that is built for it",
             });
         }
-        let bounds = AHEAD_LEAST..=data.bytes / 4;
+        let stride = match recording.layout {
+            Layout::Samples { stride } => u64::from(stride),
+            _ => 0,
+        };
+        let bounds = AHEAD_LEAST.max(4 * stride)..=(data.bytes + PAGE_BYTES) / 4;
         if recording.ahead != 0 && !(data.ring && bounds.contains(&recording.ahead)) {
             return Err(Error::Refused {
                 field: "the bytes that data may be ahead of the index",
                 value: recording.ahead.to_string(),
-                limit: format!("it is 0, or in a ring {AHEAD_LEAST} to a quarter of it"),
+                limit: format!("0, or in a ring {} to {}", bounds.start(), bounds.end()),
                 remedy: "take a larger ring, or 0",
             });
         }

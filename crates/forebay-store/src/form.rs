@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A superblock, and where things stand in the blocks of its index.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use forebay_spec::store::layout::Layout;
 use forebay_spec::store::superblock::Superblock;
@@ -27,6 +27,31 @@ impl Form {
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout
+    }
+}
+
+impl Form {
+    /// A place of a ring's data a number of bytes behind another.
+    pub(crate) fn behind(&self, at: u64, bytes: u64) -> u64 {
+        let ring = self.ring_region();
+        let end = at.clamp(ring.at, ring.end()).saturating_add(bytes);
+        match end.checked_sub(ring.end()) {
+            Some(over) => ring.at.saturating_add(over),
+            None => end,
+        }
+    }
+
+    /// What lies between two places of a ring's data, from the first one on.
+    pub(crate) fn between(&self, from: u64, to: u64) -> [Range<u64>; 2] {
+        let ring = self.ring_region();
+        let (from, to) = (
+            from.clamp(ring.at, ring.end()),
+            to.clamp(ring.at, ring.end()),
+        );
+        match from <= to {
+            true => [from..to, to..to],
+            false => [from..ring.end(), ring.at..to],
+        }
     }
 }
 

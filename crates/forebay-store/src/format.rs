@@ -76,8 +76,6 @@ impl Default for Format {
     }
 }
 
-/// Rings of which an eighth is less make no promise: a write of hardware has 1 MiB.
-const AHEAD_LEAST: u64 = 4 << 20;
 /// Bytes of a block of a tar file.
 const BLOCK: u64 = tar::BYTES as u64;
 /// Bytes at the beginning that are looked at for what another program may have put there.
@@ -137,12 +135,6 @@ impl Format {
         Ok([superblocks, index, data])
     }
 
-    fn ahead(&self, data: Region) -> u64 {
-        let usual = data.bytes / 8 / PAGE * PAGE;
-        let makes_promise = self.ring && usual >= AHEAD_LEAST.max(4 * self.stride);
-        self.ahead.unwrap_or(if makes_promise { usual } else { 0 })
-    }
-
     fn superblock(&self, size: u64, session: Session) -> Result<(Superblock, Region)> {
         let [superblocks, index, data] = self.regions(size)?;
         let extension = forebay_spec::store::superblock::extension(self.extension.as_bytes());
@@ -156,7 +148,7 @@ impl Format {
         })?;
         let formatted = SystemTime::now().duration_since(UNIX_EPOCH);
         let formatted = formatted.map_or(0, |since| since.as_nanos() as u64);
-        let superblock = Superblock {
+        let mut superblock = Superblock {
             version: VERSION,
             mode: self.mode,
             generation: 1,
@@ -165,7 +157,7 @@ impl Format {
             block_bytes: self.block_bytes,
             ring: self.ring,
             index_ring: self.ring,
-            ahead: self.ahead(data),
+            ahead: 0,
             small: self.small,
             index,
             data,
@@ -178,6 +170,7 @@ impl Format {
             },
             schema: self.schema,
         };
+        superblock.ahead = self.ahead.unwrap_or(superblock.usual_ahead());
         superblock.check().map_err(|error| {
             Error::recording(
                 format!("such a recording cannot be: {error}"),

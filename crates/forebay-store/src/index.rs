@@ -18,8 +18,8 @@ use crate::{Disk, Form, PAGE, Result, crc32c, grains, pages};
 
 /// Blocks that are read at once.
 const CHUNK: u64 = 256;
-/// Blocks behind the last good one that are looked at for more. Hardware waits for each block
-/// before it writes the next: more than one can only be missing where the medium lost them.
+/// Blocks behind the last good one that are looked at for more. Of a group of blocks that have one flush
+/// a loss of power leaves any: all of a group are fewer than this.
 const LOOK: u64 = 1024;
 
 /// What an extent takes on the disk.
@@ -305,7 +305,8 @@ impl Index {
     fn find_voids(&self, disk: &dyn Disk, form: &Form) -> (Vec<Voids>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
         let mut ahead = Cover::default();
-        let mut newest = form.closed.is_none() && form.ahead > 0;
+        // A block is missing; where the oldest extent lies that was seen.
+        let (mut gap, mut oldest) = (false, None);
         let mut voids = vec![Voids::default(); (self.head - self.first) as usize];
         for number in (self.first..self.head).rev() {
             let mut page = [0; PAGE_BYTES];
@@ -313,28 +314,37 @@ impl Index {
             let block = read.ok().and_then(|()| parse(&page, form, number).ok());
             let Some(block) = block else {
                 complete = false;
+                gap = true;
                 continue;
             };
             let mask = &mut voids[(number - self.first) as usize];
             for (bit, row) in block.rows.iter().enumerate().rev() {
-                if newest && row.counts() && row.address != 0 {
-                    newest = false;
-                    let behind = Bounds::of(form, row).behind();
-                    parts_ahead(form, behind)
+                let wrong = check_row(form, row, disk.len()).is_some();
+                if !row.counts() || row.address == 0 || wrong {
+                    continue;
+                }
+                let extent = Bounds::of(form, row);
+                // Those of a block that is missing lie between its neighbours'.
+                if let (true, Some(next)) = (gap, oldest) {
+                    form.between(extent.behind(), next)
+                        .into_iter()
+                        .for_each(|part| cover.add(part));
+                }
+                if oldest.is_none() && form.closed.is_none() && form.ahead > 0 {
+                    let end = form.behind(extent.behind(), form.ahead);
+                    form.between(extent.behind(), end)
                         .into_iter()
                         .for_each(|part| ahead.add(part));
                 }
-                if !row.stored() || check_row(form, row, disk.len()).is_some() {
-                    continue;
-                }
-                let range = Bounds::of(form, row).range();
+                (gap, oldest) = (false, Some(extent.at));
+                let range = extent.range();
                 // An extent without a byte of payload has its page.
-                if cover.touches(&range) {
+                if row.stored() && cover.touches(&range) {
                     mask.overlapped |= 1 << bit;
-                } else if ahead.touches(&range) {
+                } else if row.stored() && ahead.touches(&range) {
                     mask.overtaken |= 1 << bit;
                 }
-                // What fills up the page behind it is newer, too.
+                // What fills up the page behind it is newer, too; and one that failed may lie there in part.
                 cover.add(range.start..pages(range.end));
             }
         }
@@ -353,25 +363,18 @@ impl Index {
         (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
     }
 
+    /// Takes what data might lie on for what it is: it is known what they lie on.
+    pub fn forget_overtaken(&mut self) {
+        let voids = self.voids.iter_mut().flatten();
+        voids.for_each(|voids| voids.overtaken = 0);
+    }
+
     fn is_void(&self, number: u64, row: usize) -> bool {
         let at = usize::try_from(number - self.first);
         let voids = self.voids.as_ref().zip(at.ok());
         let voids = voids.and_then(|(voids, at)| voids.get(at));
         voids.is_some_and(|voids| (voids.overlapped | voids.overtaken) >> row & 1 != 0)
     }
-}
-
-/// What data may be written to before the next index record is on the disk: from there on, and again from
-/// the ring's beginning.
-fn parts_ahead(form: &Form, behind: u64) -> [Range<u64>; 2] {
-    let ring = form.ring_region();
-    let behind = behind.clamp(ring.at, ring.end());
-    let end = behind.saturating_add(form.ahead);
-    let over = end.saturating_sub(ring.end());
-    [
-        behind..end.min(ring.end()),
-        ring.at..ring.at.saturating_add(over),
-    ]
 }
 
 /// Behind the last block of this recording, number by number.

@@ -283,10 +283,8 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
         Mode::Samples => crate::index::stride_of(disk, form)?,
         _ => base.stride,
     };
-    Ok(Superblock {
-        ring,
-        index_ring,
-        stride,
-        ..**form
-    })
+    let mut found = **form;
+    (found.ring, found.index_ring, found.stride) = (ring, index_ring, stride);
+    found.ahead = found.usual_ahead();
+    Ok(found)
 }

@@ -587,6 +587,10 @@ fn write_plan(recording: &Recording<'_>, plan: &Plan, report: &mut Repair) -> Re
     flush(disk)?;
     for (number, some) in &plan.blocks {
         write_block(disk, recording.form(), *number, some)?;
+        // In a ring a new block says what is void before it.
+        if superblock.ring {
+            flush(disk)?;
+        }
     }
     flush(disk)
 }

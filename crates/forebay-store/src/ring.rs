@@ -91,9 +91,11 @@ impl Ring {
             if open && !ring.unsure {
                 ring.find_new(recording, &seen, force);
                 ring.find_voids(recording, see)?;
-                ring.judge_overtaken(recording, see)?;
             }
             ring.find_lost(&seen);
+        }
+        if open && !ring.unsure {
+            ring.judge_overtaken(recording, see)?;
         }
         let beyond = ring.new.iter().any(|found| found.end > ring.head);
         let mut new = Cover::default();
@@ -304,7 +306,7 @@ impl Ring {
                 self.overtaken += 1;
                 let damage = recording.payload(row, &mut |_| Ok(()));
                 match damage {
-                    Ok(Some(Damage::Crc { .. } | Damage::Page(_))) => {
+                    Ok(Some(Damage::Crc { .. })) => {
                         *self.void.entry(number).or_default() |= 1 << slot;
                     }
                     _ => self.kept.push(recording.extent(row).range()),

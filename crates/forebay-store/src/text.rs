@@ -22,6 +22,7 @@ pub(crate) fn describe(superblock: &Superblock) -> Value {
         "block_bytes": superblock.block_bytes,
         "ring": superblock.ring,
         "index_ring": superblock.index_ring,
+        "ahead": superblock.ahead,
         "small": superblock.small,
         "index": region(superblock.index),
         "data": region(superblock.data),

@@ -128,7 +128,8 @@ impl<'d> Writer<'d> {
             block: 0,
             most: match ahead {
                 0 => EXTENT_MOST,
-                ahead => EXTENT_MOST.min(ahead / 2),
+                // With its header block, and behind what a ring leaves free at its end.
+                ahead => EXTENT_MOST.min((ahead / 2).saturating_sub(2 * PAGE) / PAGE * PAGE),
             },
             open_batches: false,
             chunk: Vec::new(),
@@ -139,7 +140,10 @@ impl<'d> Writer<'d> {
     /// Cuts objects into extents of at most `bytes`.
     #[must_use]
     pub fn with_extents_of(mut self, bytes: u64) -> Self {
-        self.most = bytes.clamp(1, self.most);
+        self.most = match self.recording.ahead {
+            0 => bytes.clamp(1, u32::MAX.into()),
+            _ => bytes.clamp(1, self.most),
+        };
         self
     }
 
@@ -207,7 +211,13 @@ impl<'d> Writer<'d> {
                 "format with a larger index (--index, --smallest-object)",
             ));
         }
-        let Some(at) = self.room(length) else {
+        let mut found = self.room(length);
+        if found.is_some_and(|at| self.is_far(at, length)) {
+            // A batch ends with it.
+            self.sync()?;
+            found = self.room(length);
+        }
+        let Some(at) = found else {
             let row = self.row(about, 0, length, 0, SKIPPED);
             // The next extent reads on behind what has no room.
             let mut rest = payload.take(length.into());
@@ -222,7 +232,6 @@ impl<'d> Writer<'d> {
         if at != self.head {
             self.fill_up()?;
         }
-        self.keep_near(at, length)?;
         let front = self.recording.front();
         let crc = self.payload(at + front, payload, length)?;
         let row = self.row(about, at + front, length, crc, 0);
@@ -267,25 +276,23 @@ impl<'d> Writer<'d> {
         Ok(())
     }
 
-    /// Writes the index where an extent would end too far ahead of it: in a ring it lies on older ones.
-    fn keep_near(&mut self, at: u64, length: u32) -> Result<()> {
+    /// Whether an extent would end too far ahead of the index: in a ring it lies on older ones.
+    fn is_far(&self, at: u64, length: u32) -> bool {
         let end = pages(at + self.recording.front() + self.padded(length));
         let ring = self.recording.ring_region();
-        let far = |durable: u64| match end >= durable {
-            true => end - durable,
-            false => end + ring.bytes - durable,
+        let ahead = match end >= self.durable {
+            true => end - self.durable,
+            false => end + ring.bytes - self.durable,
         };
-        match self.recording.ahead != 0 && far(self.durable) > self.recording.ahead {
-            true => self.sync(),
-            false => Ok(()),
-        }
+        self.recording.ahead != 0 && ahead > self.recording.ahead
     }
 
     /// Where an extent finds room.
     fn room(&self, length: u32) -> Option<u64> {
         let data = self.recording.data;
         let (need, end) = match self.recording.mode {
-            Mode::Samples => (self.recording.stride, data.end()),
+            Mode::Samples if !self.recording.ring => (self.recording.stride, data.end()),
+            Mode::Samples => (self.recording.stride, self.recording.ring_region().end()),
             // The last page is the trailer's.
             _ => (
                 self.recording.front() + self.padded(length),

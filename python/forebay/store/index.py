@@ -19,8 +19,8 @@ from forebay.store.superblock import Superblock
 
 # Blocks that are looked at together.
 CHUNK = 1024
-# Blocks behind the last good one that are looked at for more. Hardware waits for each block before
-# it writes the next: more than one can only be missing where the medium lost them.
+# Blocks behind the last good one that are looked at for more. Of a group of blocks that have one
+# flush a loss of power leaves any: all of a group are fewer than this.
 LOOK = 1024
 
 MARK = b"\xff\xff\xff\xff"  # of Arrow's, in front of each message
@@ -172,26 +172,31 @@ class Index:
         """
         voids = np.zeros((self.head - self.first, self._of.schema.rows), bool)
         cover, data = Cover(), self._of.data
-        ahead, newest = Cover(), self._of.blocks is None and self._of.ahead > 0
+        window, oldest, gap, newer = Cover(), None, False, self.head
         for number in self.numbers[::-1].tolist():
+            gap, newer = gap or newer > number + 1, number
             columns = columns_of(self._page(number), self._of.schema)
-            placed = np.flatnonzero(counts(columns["flags"]) & (columns["address"] != 0))
-            if newest and len(placed):
-                newest = False
-                last = placed[-1]
-                behind = int(columns["address"][last]) + int(columns["length"][last])
-                for start, end in self._of.parts_ahead(-(-behind // PAGE) * PAGE):
-                    ahead.add(start, end)
-            usable = stored(columns["flags"]) & ~wrong(columns, self._of, self._disk.bytes)
+            flags = columns["flags"]
+            usable = counts(flags) & (columns["address"] != 0)
+            usable &= ~wrong(columns, self._of, self._disk.bytes)
             for row in np.flatnonzero(usable)[::-1].tolist():
-                start, end = span(
-                    int(columns["address"][row]), int(columns["length"][row]), self._of
-                )
-                assert data.at <= start <= end <= data.end
-                voids[number - self.first, row] = any(
-                    each.touches(start, end) for each in (cover, ahead)
-                )
-                # What fills up the page behind it is newer, too.
+                address, length = int(columns["address"][row]), int(columns["length"][row])
+                start, end = span(address, length, self._of)
+                behind = -(-(address + length) // PAGE) * PAGE
+                if oldest is None and self._of.blocks is None and self._of.ahead:
+                    for part in self._of.window(behind):
+                        window.add(*part)
+                # Those of a block that is missing lie between its neighbours'.
+                if oldest is not None and gap:
+                    for part in self._of.between(behind, oldest):
+                        cover.add(*part)
+                oldest, gap = start, False
+                if stored(flags[row]):
+                    assert data.at <= start <= end <= data.end
+                    voids[number - self.first, row] = cover.touches(start, end) or window.touches(
+                        start, end
+                    )
+                # What fills up the page behind it is newer, too; one that failed may lie there.
                 cover.add(start, -(-end // PAGE) * PAGE)
         return voids
 

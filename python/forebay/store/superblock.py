@@ -106,12 +106,17 @@ class Superblock:
         """Where the first extent may begin: in a capture behind its first page."""
         return self.data.at + (PAGE if self.mode == "packets" else 0)
 
-    def parts_ahead(self, behind: int) -> list[tuple[int, int]]:
-        """Ranges that data may be written to before the next index record is on the disk."""
+    def between(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Return what lies between two places of a ring's data, from the first one on."""
         first, last = self.first_extent, self.data.end - PAGE
-        behind = min(max(behind, first), last)
-        end = behind + self.ahead
-        return [(behind, min(end, last)), (first, first + max(end - last, 0))]
+        start, end = (min(max(place, first), last) for place in (start, end))
+        return [(start, end)] if start <= end else [(start, last), (first, end)]
+
+    def window(self, behind: int) -> list[tuple[int, int]]:
+        """Return what data without an index record may lie on, behind the page of the newest."""
+        first, last = self.first_extent, self.data.end - PAGE
+        end = min(max(behind, first), last) + self.ahead
+        return self.between(behind, end if end < last else first + end - last)
 
     def block_at(self, number: int) -> int:
         """Where block `number` of the index lies."""
@@ -223,8 +228,8 @@ def check(of: Superblock) -> None:
         strided = of.stride == 0
     limit = "it is a multiple of 4096 within the data, and 0 where there are no samples"
     _require(strided, "stride", of.stride, limit)
-    bounded = of.ring and of.ahead <= of.data.bytes // 4 and of.ahead % PAGE == 0
-    limit = "it is a multiple of 4096, a quarter of a ring's data at most, and 0 elsewhere"
+    bounded = of.ring and 4 * of.stride <= of.ahead <= of.data.bytes // 4 and of.ahead % PAGE == 0
+    limit = "it is 0, or in a ring a multiple of 4096, from four samples to a quarter of the data"
     _require(of.ahead == 0 or bounded, "bytes ahead", of.ahead, limit)
     _require(not (of.ring and of.mode == "packets"), "ring", 1, "a capture has a beginning")
     limit = "only objects share pages: bit 3 is 0 in other modes"

@@ -52,7 +52,7 @@ class Bench:
         """Reset."""
         dut = self.dut
         dut.cfg_results.value, dut.cfg_wait.value = results, wait
-        harness.clear(dut, "ends_object", "received", "m_axis_tag_tready", "restart")
+        harness.clear(dut, "ends_object", "received", "m_axis_tag_tready", "restart", "pressing")
         cocotb.start_soon(self.count())
         await harness.start(dut)
 

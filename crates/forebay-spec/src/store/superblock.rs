@@ -30,6 +30,10 @@ pub const PARTITION_ALIGN: u64 = 1 << 20;
 /// Bytes of the partition with the superblocks.
 pub const SUPER_BYTES: u64 = PARTITION_ALIGN;
 
+/// Least bytes that data of a ring may be ahead of the index, if these are bounded: a few writes of
+/// hardware.
+pub const AHEAD_LEAST: u64 = 4 << 20;
+
 const VERSION_AT: usize = 8;
 const MODE_AT: usize = 12;
 const GENERATION_AT: usize = 16;
@@ -341,7 +345,11 @@ impl Superblock {
             block_bytes: get_u32(page, BLOCK_AT),
             ring: flags & RING != 0,
             index_ring: flags & INDEX_RING != 0,
-            ahead: get_u64(page, AHEAD_AT),
+            ahead: if version > 1 {
+                get_u64(page, AHEAD_AT)
+            } else {
+                0
+            },
             small: flags & SMALL != 0,
             index: read_region(page, INDEX_AT),
             data: read_region(page, DATA_AT),
@@ -419,10 +427,10 @@ impl Superblock {
                 "it is a multiple of 4096 within the data, and 0 where there are no samples";
             return wrong("stride", self.stride, limit);
         }
-        let bounded = self.ring && self.ahead <= self.data.bytes / 4;
+        let bounds = self.stride.saturating_mul(4)..=self.data.bytes / 4;
+        let bounded = self.ring && bounds.contains(&self.ahead);
         if self.ahead != 0 && !(bounded && self.ahead.is_multiple_of(PAGE)) {
-            let limit =
-                "it is a multiple of 4096, a quarter of a ring's data at most, and 0 elsewhere";
+            let limit = "it is 0, or in a ring a multiple of 4096, from four samples to a quarter of the data";
             return wrong("bytes ahead", self.ahead, limit);
         }
         if self.mode == Mode::Packets && self.ring {
@@ -462,6 +470,18 @@ impl Superblock {
         match self.mode {
             Mode::Packets => self.data.at.saturating_add(PAGE),
             Mode::Objects | Mode::Samples => self.data.at,
+        }
+    }
+
+    /// Bytes that data of such a recording are ahead of the newest index record where nothing else is
+    /// said: an eighth of a ring, where that is more than a few writes of hardware.
+    #[must_use]
+    pub fn usual_ahead(&self) -> u64 {
+        let usual = self.data.bytes / 8 / PAGE * PAGE;
+        let least = AHEAD_LEAST.max(self.stride.saturating_mul(4));
+        match self.ring && usual >= least {
+            true => usual,
+            false => 0,
         }
     }
 
@@ -583,7 +603,7 @@ mod tests {
                         block_bytes: if large { 4096 } else { 512 },
                         ring: flags.0 && mode != Mode::Packets,
                         index_ring: flags.1,
-                        ahead: match flags.0 && mode != Mode::Packets && version > 1 {
+                        ahead: match flags.0 && mode == Mode::Objects && version > 1 {
                             true => data.bytes / 8 / PAGE * PAGE,
                             false => 0,
                         },
@@ -725,6 +745,32 @@ mod tests {
                 "version",
                 Superblock {
                     version: VERSION + 1,
+                    ..good
+                },
+            ),
+            (
+                // In a ring only.
+                "bytes ahead",
+                Superblock {
+                    ahead: 32 << 10,
+                    ..good
+                },
+            ),
+            (
+                // Less than four samples.
+                "bytes ahead",
+                Superblock {
+                    ring: true,
+                    ahead: 28 << 10,
+                    ..good
+                },
+            ),
+            (
+                // More than a quarter of the data.
+                "bytes ahead",
+                Superblock {
+                    ring: true,
+                    ahead: 260 << 10,
                     ..good
                 },
             ),

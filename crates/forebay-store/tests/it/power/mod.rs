@@ -48,7 +48,8 @@ fn payload(object: u64, length: usize) -> Vec<u8> {
 impl Work {
     fn random(random: &mut Pcg64Mcg) -> Self {
         let kind = below(random, 8);
-        let near = kind <= 1 && below(random, 2) == 0;
+        let ring = kind <= 1 || (kind == 2 && below(random, 2) == 0);
+        let near = ring && below(random, 2) == 0;
         let largest = [400, 5000, 30_000, 120_000][below(random, 4) as usize];
         let count = 1 + below(random, 150);
         let open = below(random, 2) == 0;
@@ -59,7 +60,7 @@ impl Work {
             (below(random, 3) as u16, length, below(random, often) == 0)
         });
         Self {
-            ring: kind <= 1,
+            ring,
             near,
             samples: kind == 2,
             small: matches!(kind, 1 | 3 | 4),
@@ -413,6 +414,7 @@ fn power_is_lost_at_each_write_of_a_small_recording() {
         (false, false, false, true, true),
         (true, false, false, true, true),
         (true, true, false, true, true),
+        (true, true, true, false, false),
     ];
     for (ring, near, samples, small, open) in layouts {
         // In an open batch rows end with a full block only, and many end in one page.
