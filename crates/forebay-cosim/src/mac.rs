@@ -36,7 +36,8 @@ impl Mac {
         }
     }
 
-    /// All rising edges up to `now`; true where something moved.
+    /// All rising edges up to `now`; true where something moved. That we ask for silence, again and again
+    /// while nothing goes on behind us, is no progress.
     #[inline]
     pub fn run(&mut self, dut: &mut Dut, cycle: u64, now: Time) -> Result<bool> {
         let mut moved = false;
@@ -76,8 +77,9 @@ impl Mac {
             }
             Ok(valid)
         })?;
-        let moved = beat.is_some() || sent.is_some();
+        let mut moved = beat.is_some();
         if let Some(taken) = sent {
+            moved |= !taken.as_ref().is_ok_and(Beat::is_mac_control);
             let network = &mut self.network;
             let taken = taken.and_then(|beat| match network {
                 Some(network) => network.transmit(at, &beat),

@@ -450,10 +450,9 @@ impl System {
         if let Some(watcher) = &mut self.watcher {
             watcher(&snapshot);
         }
-        // A drive that senses its flash, a source or a network that is silent: these go on by
-        // themselves.
-        let network = self.network().and_then(Network::due);
-        if self.machine.is_working() || self.core.is_starving() || network.is_some() {
+        // A drive that senses its flash, a source that is silent: these go on by themselves.
+        let silent = self.network().is_some_and(Network::is_silent);
+        if self.machine.is_working() || self.core.is_starving() || silent {
             self.progress_at = self.core.cycle;
         }
         let idle = self.core.cycle - self.progress_at;

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::{profile, system};
-use forebay_cosim::{Config, FPGA, System, rtl};
+use forebay_cosim::{Config, Error, FPGA, System, rtl};
 use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
 use forebay_driver::recorder_port::{Layout, RecorderCounters, Recording, Region};
 use forebay_driver::{NetPort, RecorderPort};
-use forebay_model::Time;
 use forebay_model::net::{
     Addresses, Direction, Frame, Network, Objects, Settings, Source, Tap, objects_of, pattern,
 };
+use forebay_model::{FaultAction, FaultPlan, Time, Trigger};
 use forebay_spec::net::{Arrival, Header, Place};
 use forebay_spec::store::index::{Block, Row};
 use forebay_spec::store::layout::Layout as BlockLayout;
@@ -96,14 +96,23 @@ fn recording() -> Recording {
     }
 }
 
-/// Records until the network has nothing more.
-fn record(system: &mut System, settings: &NetSettings, recording: &Recording) -> RecorderCounters {
+/// Begins to record what the network brings.
+fn begin(system: &mut System, settings: &NetSettings, recording: &Recording) {
     let (net, recorder) = ports(system);
     net.configure(system, settings).expect("configures");
     let capacity = system.session().expect("is up").facts().bytes();
     recorder.start(system, recording, capacity).expect("starts");
     system.begin_network();
-    let ended = |system: &System| system.network().is_some_and(Network::is_at_end);
+}
+
+fn ended(system: &System) -> bool {
+    system.network().is_some_and(Network::is_at_end)
+}
+
+/// Records until the network has nothing more.
+fn record(system: &mut System, settings: &NetSettings, recording: &Recording) -> RecorderCounters {
+    begin(system, settings, recording);
+    let (net, recorder) = ports(system);
     if let Err(error) = system.run_until(ended) {
         panic!("{error}");
     }
@@ -219,6 +228,24 @@ impl Tap for Listener {
                 .push((header, payload.to_vec()));
         }
     }
+}
+
+/// The peer is asked for silence again and again, and has frames to send: that is no progress.
+#[test]
+fn a_recording_that_hangs_ends() {
+    let objects = Objects::new(Addresses::default(), 9000, objects_of(5, 3_000_000, SEED));
+    let mut config = config(Settings::default(), objects.expect("an MTU"));
+    config.faults = FaultPlan::none().once(Trigger::Nth(100), FaultAction::Drop);
+    config.driver.timeout_cycles = 0;
+    config.watchdog = 200_000;
+    let mut system = system(config);
+    begin(&mut system, &net_settings(), &recording());
+    let error = system.run_until(ended).expect_err("it hangs");
+    let Error::Stuck { idle, .. } = error else {
+        panic!("{error}");
+    };
+    let asked = system.network().expect("is there").counters().peer_pause;
+    assert!(idle < 300_000 && asked.xoff > 2, "{idle}, {asked:?}");
 }
 
 #[test]

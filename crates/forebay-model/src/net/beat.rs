@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the MAC's streams carry in a cycle.
 
+use forebay_spec::net::ethernet::TYPE_MAC_CONTROL;
+
 use super::error::BeatError;
 
 /// Bytes of a beat.
@@ -41,6 +43,12 @@ impl Beat {
             last,
             damaged: last && user,
         })
+    }
+
+    /// It is all of a MAC control frame, such as one that asks for silence.
+    #[must_use]
+    pub fn is_mac_control(&self) -> bool {
+        self.last && self.data[12..14] == TYPE_MAC_CONTROL.to_be_bytes()
     }
 
     /// TKEEP.

@@ -190,6 +190,12 @@ impl Network {
         next.map(|next| next.max(self.now))
     }
 
+    /// The source has nothing to be sent yet, and more will come.
+    #[must_use]
+    pub const fn is_silent(&self) -> bool {
+        self.peer.is_silent()
+    }
+
     /// The source has ended, and nothing is under way in any direction.
     #[must_use]
     pub fn is_at_end(&self) -> bool {

@@ -44,6 +44,11 @@ impl Peer {
         self.pending.is_some()
     }
 
+    /// Its source has nothing to be sent yet.
+    pub const fn is_silent(&self) -> bool {
+        self.pending.is_none() && self.ask.is_some()
+    }
+
     /// When it asks its source or begins a frame.
     pub fn acts(&self) -> Option<Time> {
         match &self.pending {
