@@ -153,7 +153,7 @@ module fb_store_write
   logic [BlockShift-1:0] filler_q;  // beat of the filler
 
   // ---------------------------------------------------------------------------------------- places
-  logic begins, full, none, strided, fills, wraps;
+  logic begins, full, none, strided, fills, wraps, bounded;
   place_t need;  // beats that an extent, or a batch, may take at least
   place_t begin_at, begin_left, front;
   span_t batch;
@@ -172,7 +172,8 @@ module fb_store_write
     need <= front + place_t'(PageBeats);
     if (strided) need <= place_t'({cfg_stride, PageShift'(0)});
     if (cfg_small) need <= place_t'(batch);
-    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
+    wraps   <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
+    bounded <= cfg_ring && cfg_ahead != '0;
   end
 
   // Beats of a part that begins where so many are left.
@@ -185,11 +186,10 @@ module fb_store_write
   // How far the next beat is ahead of the newest index record; known three cycles after a part has
   // begun, and then no more than Margin behind.
   localparam int unsigned Margin = 4 * PageBeats;
-  logic bounded, negative_q, near_q, near;
+  logic negative_q, near_q, near;
   logic [1:0] settled_q;  // cycles since a part began
   place_t distance_q, ahead_q, behind_q;
 
-  assign bounded = cfg_ring && cfg_ahead != '0;
   assign near = !bounded || (near_q && settled_q == '1);
   assign pressing = bounded && address && settled_q == '1 && !near_q;
 
