@@ -16,9 +16,9 @@
 // Latency:     1 cycle from a frame's first beat to itself, the header before it.
 // Throughput:  a beat in every cycle. A frame takes one cycle more for its header: one of 64 bytes takes
 //              two. Near the end of a chunk its length is compared first, which takes another cycle:
-//              with 2 KiB left, and with 16 KiB for frames of 2 KiB and more. What lies behind a frame
-//              takes another cycle where it does not fit into the last beat. The end of a chunk takes
-//              1 to 65.
+//              with 2 KiB left, and with 16 KiB for frames of 2 KiB and more. Padding and length at the
+//              end of a frame's block take another cycle where they do not fit into the last beat. The
+//              end of a chunk takes 1 to 65.
 // Limits:      a frame longer than a chunk makes a longer one. The time is that at which the header
 //              leaves. 512-bit registers: none.
 // Does not implement: several interfaces, cutting frames off, the capture's first page.

@@ -28,10 +28,8 @@ impl Form {
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
-}
 
-impl Form {
-    /// A place of a ring's data a number of bytes behind another.
+    /// The place in a ring's data that is `bytes` behind `at`.
     pub(crate) fn behind(&self, at: u64, bytes: u64) -> u64 {
         let ring = self.ring_region();
         let end = at.clamp(ring.at, ring.end()).saturating_add(bytes);
@@ -41,7 +39,7 @@ impl Form {
         }
     }
 
-    /// What lies between two places of a ring's data, from the first one on.
+    /// The bytes from `from` to `to` of a ring's data: two ranges where it wraps.
     pub(crate) fn between(&self, from: u64, to: u64) -> [Range<u64>; 2] {
         let ring = self.ring_region();
         let (from, to) = (

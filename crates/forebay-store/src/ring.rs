@@ -228,7 +228,7 @@ impl Ring {
         let head = newer.last().map_or(next, |(found, _)| found.end);
         let data = recording.superblock().data;
         // Behind the newest the next one may lie, or at the beginning.
-        let between = parts(next, pages(head + 1), data.at, data.end());
+        let between = recording.form().between(next, pages(head + 1));
         let begin = data.at..data.at + PAGE;
         let unreadable = newer.iter().any(|(_, state)| *state == State::Unreadable);
         let mut places = between.iter().chain([&begin]);
@@ -339,13 +339,5 @@ impl Ring {
                 self.broken.push((block, own));
             }
         }
-    }
-}
-
-/// What lies between two places of a ring.
-const fn parts(from: u64, to: u64, begin: u64, end: u64) -> [Range<u64>; 2] {
-    match from <= to {
-        true => [from..to, to..to],
-        false => [from..end, begin..to],
     }
 }

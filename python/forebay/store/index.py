@@ -166,9 +166,9 @@ class Index:
         return self._voids[numbers - self.first].reshape(-1)
 
     def _find_voids(self) -> np.ndarray:
-        """From the newest row to the oldest: what lies under a newer one is void.
+        """Find the void rows: a newer row's extent has overwritten theirs.
 
-        In a recording that is open so is what data without a row may lie on.
+        In a recording that is open, so may data that have no row yet.
         """
         voids = np.zeros((self.head - self.first, self._of.schema.rows), bool)
         cover, data = Cover(), self._of.data

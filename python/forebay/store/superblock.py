@@ -107,7 +107,7 @@ class Superblock:
         return self.data.at + (PAGE if self.mode == "packets" else 0)
 
     def between(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return what lies between two places of a ring's data, from the first one on."""
+        """Return the bytes from `start` to `end` of a ring's data: two ranges where it wraps."""
         first, last = self.first_extent, self.data.end - PAGE
         start, end = (min(max(place, first), last) for place in (start, end))
         return [(start, end)] if start <= end else [(start, last), (first, end)]
@@ -228,8 +228,12 @@ def check(of: Superblock) -> None:
         strided = of.stride == 0
     limit = "it is a multiple of 4096 within the data, and 0 where there are no samples"
     _require(strided, "stride", of.stride, limit)
-    bounded = of.ring and 4 * of.stride <= of.ahead <= of.data.bytes // 4 and of.ahead % PAGE == 0
-    limit = "it is 0, or in a ring a multiple of 4096, from four samples to a quarter of the data"
+    least = max(8 * PAGE, 4 * of.stride)
+    bounded = of.ring and least <= of.ahead <= of.data.bytes // 4 and of.ahead % PAGE == 0
+    limit = (
+        "it is 0, or in a ring a multiple of 4096, from 32768 and four samples"
+        " to a quarter of the data"
+    )
     _require(of.ahead == 0 or bounded, "bytes ahead", of.ahead, limit)
     _require(not (of.ring and of.mode == "packets"), "ring", 1, "a capture has a beginning")
     limit = "only objects share pages: bit 3 is 0 in other modes"

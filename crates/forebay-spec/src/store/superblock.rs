@@ -34,6 +34,10 @@ pub const SUPER_BYTES: u64 = PARTITION_ALIGN;
 /// hardware.
 pub const AHEAD_LEAST: u64 = 4 << 20;
 
+/// Least bytes that a ring may say: software writes extents of half of it, with a header block and a page
+/// to spare.
+const AHEAD_SMALLEST: u64 = 8 * PAGE;
+
 const VERSION_AT: usize = 8;
 const MODE_AT: usize = 12;
 const GENERATION_AT: usize = 16;
@@ -427,10 +431,11 @@ impl Superblock {
                 "it is a multiple of 4096 within the data, and 0 where there are no samples";
             return wrong("stride", self.stride, limit);
         }
-        let bounds = self.stride.saturating_mul(4)..=self.data.bytes / 4;
+        let least = AHEAD_SMALLEST.max(self.stride.saturating_mul(4));
+        let bounds = least..=self.data.bytes / 4;
         let bounded = self.ring && bounds.contains(&self.ahead);
         if self.ahead != 0 && !(bounded && self.ahead.is_multiple_of(PAGE)) {
-            let limit = "it is 0, or in a ring a multiple of 4096, from four samples to a quarter of the data";
+            let limit = "it is 0, or in a ring a multiple of 4096, from 32768 and four samples to a quarter of the data";
             return wrong("bytes ahead", self.ahead, limit);
         }
         if self.mode == Mode::Packets && self.ring {
@@ -604,8 +609,8 @@ mod tests {
                         ring: flags.0 && mode != Mode::Packets,
                         index_ring: flags.1,
                         ahead: match flags.0 && mode == Mode::Objects && version > 1 {
-                            true => data.bytes / 8 / PAGE * PAGE,
-                            false => 0,
+                            true if pages >= 64 => data.bytes / 8 / PAGE * PAGE,
+                            _ => 0,
                         },
                         small: flags.3 && mode == Mode::Objects,
                         index,
@@ -753,6 +758,17 @@ mod tests {
                 "bytes ahead",
                 Superblock {
                     ahead: 32 << 10,
+                    ..good
+                },
+            ),
+            (
+                // Less than an extent needs.
+                "bytes ahead",
+                Superblock {
+                    mode: Mode::Objects,
+                    stride: 0,
+                    ring: true,
+                    ahead: 28 << 10,
                     ..good
                 },
             ),
