@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import re
+from pathlib import Path
 
 import cocotb
 import pytest
@@ -62,27 +65,42 @@ async def ignores_what_is_not_there(dut) -> None:
     assert await master.read_qword(0xFF8) == 0
 
 
-# Bits below the answers for elements: busy and refused of replay, its three counters, status.
-BELOW = 2 + 3 * 32 + 66
+PACKAGE = (Path(__file__).parents[3] / "rtl/store/fb_store_csr_pkg.sv").read_text()
 
 
-async def answer(dut, bit: int) -> None:
+def members(name: str) -> list[tuple[str, int]]:
+    """Names and bits of the members of a struct of the register block, the highest first."""
+    body = re.search(rf"struct packed \{{([^}}]*)\}} {name};", PACKAGE)[1]
+    found = []
+    for kind, high, member in re.findall(r"(\w+) (?:\[(\d+):0\] )?(\w+);", body):
+        bits = int(high or 0) + 1 if kind == "logic" else sum(b for _, b in members(kind))
+        found.append((member, bits))
+    return found
+
+
+async def answer(dut, name: str) -> None:
     """Answer for the elements, though nothing was requested."""
     await start(dut)
-    dut.hwif_in.value = 1 << BELOW + bit
+    at = 0
+    for group in ("recorder__in_t", "recorder__elements__in_t"):
+        below = itertools.takewhile(
+            lambda m: m[0] not in ("elements", name), reversed(members(group))
+        )
+        at += sum(bits for _, bits in below)
+    dut.hwif_in.value = 1 << at
     await harness.step(dut.clk, 3)
 
 
 @harness.provocation
 async def stray_read_answer(dut) -> None:
-    """An answer to no read must be noticed: behind 64 bits of data and the bit for writes."""
-    await answer(dut, 65)
+    """An answer to no read must be noticed."""
+    await answer(dut, "rd_ack")
 
 
 @harness.provocation
 async def stray_write_answer(dut) -> None:
     """An answer to no write must be noticed."""
-    await answer(dut, 0)
+    await answer(dut, "wr_ack")
 
 
 def run(**options: object) -> None:
