@@ -12,7 +12,8 @@
 //              also for the data of the blocks that have filled meanwhile.
 // Errors:      if one of a group is refused, each is written again in its place, alone, up to Tries
 //              times; then its rows are lost, and counted. So are those of a group if the flush for
-//              their data has failed as often.
+//              their data has failed as often. A block whose rows are lost keeps its number and place:
+//              it is missing for a reader.
 // Handshake:   valid/ready.
 // Latency:     a row is in its columns after 15 cycles with a score and a class; a block takes 142 cycles
 //              to the checksum, two answers of the SSD, and 66 cycles to be written.
@@ -66,13 +67,13 @@ module fb_store_index
     output logic                      s_axis_wrsp_tready,
     input  wire  [               7:0] s_axis_wrsp_tdata,
 
-    // The page behind the newest extent that has its row on the SSD.
+    // The page behind the newest extent whose row is on the SSD, or lost.
     output logic [63:PAGE_SHIFT] durable,
     output logic                 any_durable,
 
     output logic        busy,    // a sync goes on, or a block is on its way
     output logic [15:0] rows,    // that are in no block yet
-    output logic [31:0] blocks,  // written since `restart`
+    output logic [31:0] blocks,  // since `restart`, those given up among them
     output logic [31:0] failed,  // given up
     output logic [63:0] lost     // rows that found no room, or whose block was given up
 );
@@ -288,7 +289,7 @@ module fb_store_index
       few_q && count_t'(left_q) < candidates ? count_t'(left_q) : candidates;
 
   // Blocks that leave the memory.
-  assign lose = settled_q && full_q != '0 && (none || losing_q != '0);
+  assign lose = settled_q && full_q != '0 && (none || (losing_q != '0 && !ends));
   assign last_try = tries_q == 3'(Tries - 1);
   assign give_up = bad_q && alone_q != '0 && last_try;
   assign leaving = lose ? count_t'(1) :
@@ -360,7 +361,7 @@ module fb_store_index
     if (hand_over) {rows_q[filling], null_rows_q[filling]} <= {count_q, nulls_q};
     read_q <= read;
     if (send_q == ADDRESS || lose) {any_last_q, last_end_q} <= {any_end, last_end};
-    // What has lost its row counts as well: nothing waits for it.
+    // Nothing waits for what has lost its row.
     if (leaving != '0)
       {any_durable, durable} <= lose ? {any_end, last_end} : {any_last_q, last_end_q};
 
@@ -384,9 +385,13 @@ module fb_store_index
         if (lose) begin
           lost <= lost + 64'(oldest_rows);
           flushed_q <= '0;
-          if (losing_q != '0) begin
-            losing_q <= losing_q - 1'b1;
-            failed   <= failed + 1'b1;
+          if (losing_q != '0) losing_q <= losing_q - 1'b1;
+          if (!none) begin
+            settled_q <= 1'b0;
+            at_q <= at_q + 1'b1;
+            left_q <= left_q - 1'b1;
+            blocks <= blocks + 1'b1;
+            failed <= failed + 1'b1;
           end
         end
       end

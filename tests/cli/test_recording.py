@@ -144,9 +144,10 @@ def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
     """Nothing that was promised is lost, nothing invented, and others read what was repaired."""
     words = ["bench", "store", "--bytes", "1MiB", "--cuts", "40", "--keep", tmp_path]
     report = forebay(*words, "-o", "json").report
-    cuts = report["cuts"]
-    assert cuts["cuts"] == 40 and cuts["promised_rows"] > 0
-    assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == cuts["not_settled"] == 0
+    for cuts, count in ((report["cuts"], 40), (report["ring_cuts"], 4)):
+        assert cuts["cuts"] == count and cuts["promised_rows"] > 0
+        assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == 0
+        assert cuts["not_settled"] == 0
     images = sorted(tmp_path.glob("cut-*.img"))
     assert len(images) == 8
     rings = 0
@@ -172,16 +173,24 @@ def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
     assert rings > 0
 
 
-def test_objects_longer_than_what_a_ring_is_ahead(forebay: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("megabytes", [1, 9])
+def test_a_ring_that_has_gone_round(forebay: Run, tmp_path: Path, megabytes: int) -> None:
     """What is ahead of the index is bounded: a long object has extents as short as that needs."""
     sink = '[sink]\npolicy = "ring"\n[[pe]]\nname = "mean"\nthreshold = 127\n'
     (tmp_path / "x.toml").write_text(SMALL.replace("64", "36") + sink)
-    report = forebay(
-        *("record", tmp_path / "x.toml", "--generate", "42MB", "--object", "9MB", "-o", "json")
-    ).report
-    assert report["results"]["judged"] == 4 and report["stored"]["bytes"] > 36 << 20
+    words = ["--generate", "42MB", "--object", f"{megabytes}MB", "--extract", tmp_path / "out"]
+    report = forebay("record", tmp_path / "x.toml", *words, "-o", "json").report
+    assert report["stored"]["bytes"] > 36 << 20
     with Recording(tmp_path / "drive.img") as recording:
-        ahead, rows = recording.superblock.ahead, rows_of(recording.table())
+        ahead, rows = recording.superblock.ahead, [*rows_of(recording.table())]
         assert 9_000_000 > ahead >= 4 << 20 and max(row["length"] for row in rows) <= ahead // 2
+        # One that the end of the ring cuts comes to that.
+        assert (sum(row["cut"] for row in rows) > 1) == (megabytes == 9)
+        assert report["results"]["judged"] == sum(not row["cut"] for row in rows)
         for row in rows:
             assert google_crc32c.value(recording.read(row)) == row["crc32c"]
+    # It has ended, so that nothing is ahead of the index any more: all that fits is there.
+    assert sum(row["length"] for row in rows) > (36 << 20) - 2 * ahead
+    whole = {row["object"] for row in rows if not row["cut"] and not row["offset"]}
+    names = {path.stem for path in (tmp_path / "out").rglob("*.bin")}
+    assert names == {f"object-{number}" for number in whole}

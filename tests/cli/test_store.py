@@ -271,7 +271,7 @@ def test_a_ring_keeps_the_newest(forebay: Run, tmp_path: Path) -> None:
 
 
 def test_an_open_ring_says_what_is_there(forebay: Run, tmp_path: Path) -> None:
-    """What data may lie on that came last does not count, until a repair has looked."""
+    """What data may lie on that came last counts only when a repair has looked; all else does."""
     objects = fill(tmp_path / "in", 80, 1_000_000)
     image = tmp_path / "a.img"
     forebay("store", "format", image, "--size", "36MiB", "--ring")
@@ -279,20 +279,54 @@ def test_an_open_ring_says_what_is_there(forebay: Run, tmp_path: Path) -> None:
     open_ = [row["object"] for row in rows(forebay, image)]
     with Recording(image) as recording:
         of, table = recording.superblock, recording.table()
-        assert (
-            table["object"].to_pylist() == open_ and of.ahead == of.data.bytes // 8 // PAGE * PAGE
-        )
-        end = table["address"].to_pylist()[-1] + table["length"].to_pylist()[-1]
-        ahead = of.window(-(-end // PAGE) * PAGE)
+        assert table["object"].to_pylist() == open_
+        assert of.ahead == of.data.bytes // 8 // PAGE * PAGE
+        *_, last = rows_of(table)
+        ahead = of.window(-(-(last["address"] + last["length"]) // PAGE) * PAGE)
         for row in rows_of(table):
             assert recording.read(row) == objects[row["object"]]
-            begin, behind = row["address"] - PAGE, row["address"] + row["length"]
-            assert not any(begin < last and first < behind for first, last in ahead)
     report = forebay("store", "repair", image, "-o", "json").report
     assert report["rows_voided"] == 0 and not report["open"]
     closed = [row["object"] for row in rows(forebay, image)]
-    assert closed[-len(open_) :] == open_ and len(closed) > len(open_)
+    with Recording(image) as recording:
+        found = [*rows_of(recording.table())]
+    assert [row["object"] for row in found] == closed == [*range(closed[0], 80)]
+    assert sum(row["length"] for row in found) > of.data.bytes - 3_000_000
+    apart = [
+        row["object"]
+        for row in found
+        if not any(
+            row["address"] - PAGE < end and begin < row["address"] + row["length"]
+            for begin, end in ahead
+        )
+    ]
+    assert apart == open_ and len(closed) > len(open_)
     forebay("store", "verify", image)
+
+
+def test_a_missing_block_of_a_ring(forebay: Run, tmp_path: Path) -> None:
+    """What its extents may lie on is not shown, whoever reads; newer ones are."""
+    objects = fill(tmp_path / "in", 300, 40_000)
+    image = tmp_path / "a.img"
+    forebay("store", "format", image, "--size", "6MiB", "--ring")
+    forebay("store", "pack", tmp_path / "in", image)
+    with Recording(image) as recording:
+        first, kept = recording.superblock.index.at, recording.table()["object"].to_pylist()
+    each = 63  # rows of a block
+    lost = range(3 * each, 4 * each)
+    assert each < kept[0] < 2 * each and kept[-1] == 299
+    patch(image, first + PAGE * (1 + 3), bytes(PAGE))
+    # One more lies where it did not fit before the end, as far as the index still tells.
+    shown = [number for number in kept if number >= lost.stop]
+    assert kept[0] < lost[0] and len(kept) - len(shown) > 60
+    assert [row["object"] for row in rows(forebay, image, DAMAGED)] == shown
+    for number in shown[:: len(shown) // 9]:
+        call = [PROGRAM, "store", "cat", image, str(number)]
+        assert subprocess.run(call, check=True, capture_output=True).stdout == objects[number]
+    with Recording(image) as recording:
+        found = [*rows_of(recording.table())]
+        assert [row["object"] for row in found] == shown
+        assert all(recording.read(row) == objects[row["object"]] for row in found)
 
 
 def test_an_older_recording_is_never_shown(forebay: Run, packed: tuple, tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ use crate::held::Held;
 use crate::pins::Net;
 
 const CHANNEL: &str = "frames to the MAC";
+/// MAC control frames in a row that count as progress: an element may take long while the sender is silenced,
+/// but not for ever.
+const ASKED_MOST: u32 = 400;
 
 /// The MAC, on its own clock.
 pub(crate) struct Mac {
@@ -19,6 +22,8 @@ pub(crate) struct Mac {
     pub network: Option<Network>,
     /// Number of the next rising edge.
     edge: u64,
+    /// MAC control frames that were sent since another beat moved.
+    asked: u32,
     /// A beat stands at the receiving pins.
     receives: bool,
     held: Held,
@@ -31,13 +36,13 @@ impl Mac {
             pins,
             network,
             edge: 1,
+            asked: 0,
             receives: false,
             held: Held::new(CHANNEL, [out.data, out.keep, out.last, out.user]),
         }
     }
 
-    /// All rising edges up to `now`; true where something moved. That we ask for silence, again and again
-    /// while nothing goes on behind us, is no progress.
+    /// All rising edges up to `now`; true where something moved that counts as progress.
     #[inline]
     pub fn run(&mut self, dut: &mut Dut, cycle: u64, now: Time) -> Result<bool> {
         let mut moved = false;
@@ -78,8 +83,15 @@ impl Mac {
             Ok(valid)
         })?;
         let mut moved = beat.is_some();
+        if moved {
+            self.asked = 0;
+        }
         if let Some(taken) = sent {
-            moved |= !taken.as_ref().is_ok_and(Beat::is_mac_control);
+            self.asked = match taken.as_ref().is_ok_and(Beat::is_mac_control) {
+                true => self.asked.saturating_add(1),
+                false => 0,
+            };
+            moved |= self.asked < ASKED_MOST;
             let network = &mut self.network;
             let taken = taken.and_then(|beat| match network {
                 Some(network) => network.transmit(at, &beat),

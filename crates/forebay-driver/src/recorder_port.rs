@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use forebay_spec::recorder::regs;
-use forebay_spec::store::superblock::AHEAD_LEAST;
+use forebay_spec::store::superblock::{AHEAD_LEAST, ahead_bounds};
 use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
@@ -237,7 +237,8 @@ impl RecorderPort {
             Layout::Samples { stride } => u64::from(stride),
             _ => 0,
         };
-        let bounds = AHEAD_LEAST.max(4 * stride)..=(data.bytes + PAGE_BYTES) / 4;
+        // The superblock's data have a page more, for the trailer.
+        let bounds = ahead_bounds(AHEAD_LEAST, stride, data.bytes.saturating_add(PAGE_BYTES));
         if recording.ahead != 0 && !(data.ring && bounds.contains(&recording.ahead)) {
             return Err(Error::Refused {
                 field: "the bytes that data may be ahead of the index",

@@ -60,3 +60,32 @@ impl Deref for Form {
         &self.superblock
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, Memory, format};
+
+    #[test]
+    fn places_of_a_ring_wrap() {
+        let settings = Format {
+            ring: true,
+            ..Format::default()
+        };
+        let disk = Memory::new(vec![0; 8 << 20]);
+        let form = Form::of(format(&disk, &settings).expect("there is room"));
+        let (first, last) = (form.ring_region().at, form.ring_region().end());
+        let between = |from, to| form.between(from, to).map(|part| (part.start, part.end));
+        assert_eq!(form.behind(first, 4096), first + 4096);
+        assert_eq!(form.behind(last - 4096, 4096), first);
+        assert_eq!(form.behind(last, 4096), first + 4096);
+        assert_eq!(form.behind(u64::MAX, 8192), first + 8192);
+        assert_eq!(form.behind(0, 0), first);
+        assert_eq!(between(first, last), [(first, last), (last, last)]);
+        assert_eq!(between(last, first), [(last, last), (first, first)]);
+        let wrapped = [(last - 4096, last), (first, first + 8192)];
+        assert_eq!(between(last - 4096, first + 8192), wrapped);
+        assert_eq!(between(first + 5, first + 5)[0], (first + 5, first + 5));
+        assert_eq!(between(0, u64::MAX)[0], (first, last));
+    }
+}

@@ -324,8 +324,11 @@ impl Index {
                     continue;
                 }
                 let extent = Bounds::of(form, row);
-                // Those of a block that is missing lie between its neighbours'.
-                if let (true, Some(next)) = (gap, oldest) {
+                // Those of a block that is missing lie between its neighbours': none, where these share a
+                // page.
+                if let (true, Some(next)) = (gap, oldest)
+                    && pages(next) != extent.behind()
+                {
                     form.between(extent.behind(), next)
                         .into_iter()
                         .for_each(|part| cover.add(part));

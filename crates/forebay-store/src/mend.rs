@@ -204,9 +204,8 @@ fn is_filled(disk: &dyn Disk, range: Range<u64>) -> bool {
 /// Writes anew each header block that is damaged in front of a payload with the checksum that its
 /// index record says, but for those that touch `taken`; returns how many.
 pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Result<u64> {
-    let mut recording = Recording::open(draft)?;
     // What is damaged of what data may lie on does not count any more.
-    recording.index.forget_overtaken();
+    let recording = Recording::open(draft)?.at_rest();
     let superblock = recording.superblock();
     let unknown = superblock.ring && !recording.index.complete;
     if superblock.mode != Mode::Objects || unknown {

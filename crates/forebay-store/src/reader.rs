@@ -105,6 +105,14 @@ impl<'d> Recording<'d> {
         })
     }
 
+    /// Of a ring that is not closed, whose recorder has ended and lost no index record: no data are
+    /// ahead of the index any more, and make nothing void.
+    #[must_use]
+    pub fn at_rest(mut self) -> Self {
+        self.index.forget_overtaken();
+        self
+    }
+
     /// What it is.
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
@@ -285,6 +293,8 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
     };
     let mut found = **form;
     (found.ring, found.index_ring, found.stride) = (ring, index_ring, stride);
-    found.ahead = found.usual_ahead();
+    if found.version > 1 {
+        found.ahead = found.usual_ahead();
+    }
     Ok(found)
 }

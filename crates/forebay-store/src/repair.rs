@@ -45,6 +45,8 @@ pub struct Options<'k> {
     pub look: Option<u64>,
     /// Leave the object header blocks of extents that have an index record unread.
     pub skip_headers: bool,
+    /// The recorder has ended, and lost no index record: in a ring no data are ahead of the index.
+    pub at_rest: bool,
     /// Takes what is to be overwritten, before anything is.
     pub undo: Option<Keep<'k>>,
 }
@@ -267,7 +269,10 @@ fn draw_up(draft: &Draft<'_>, options: &Options<'_>, see: See<'_>) -> Result<Rep
         });
     }
     let (blocks_mended, rows_mended) = correct_blocks(draft)?;
-    let recording = Recording::open(draft)?;
+    let mut recording = Recording::open(draft)?;
+    if options.at_rest {
+        recording = recording.at_rest();
+    }
     let superblock = *recording.superblock();
     let survey = Survey::of(&recording, see)?;
     let mut report = Repair {
@@ -501,6 +506,7 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
     let mut plan = Plan::default();
     let mut head = recording.blocks();
     let mut open = found.unsure && !force;
+    let mut mended = Vec::new();
     for (block, found) in &found.broken {
         if found.is_empty() && !force {
             report.blocks_left += 1;
@@ -513,7 +519,7 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         report.blocks_mended += 1;
         report.rows_mended += found.len() as u64;
         head = head.max(block + 1);
-        plan.blocks.push((*block, rows_of(recording, found)));
+        mended.push((*block, rows_of(recording, found)));
         plan.new.extend(found);
     }
     report.unreadable += found.unreadable + u64::from(open && found.unsure);
@@ -523,8 +529,9 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         .values()
         .map(|void| u64::from(void.count_ones()))
         .sum();
-    if report.rows_voided > 0 {
-        // Records that do not count any more make nothing void: what they did must not come back.
+    if report.rows_voided + report.blocks_mended > 0 {
+        // Records that do not count any more make nothing void, nor does a block that is no longer
+        // missing: what they did must not come back.
         for (number, void) in recording.index.overlapped() {
             *found.void.entry(number).or_default() |= void;
         }
@@ -542,6 +549,8 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         });
         plan.blocks.push((*number, rows.collect()));
     }
+    // What is void is so before a mended block says what lies there.
+    plan.blocks.extend(mended);
     report.rows = (report.rows + found.overtaken).saturating_sub(report.rows_voided);
     plan.new.extend(&found.new);
     count(&found.new, report);
@@ -587,7 +596,7 @@ fn write_plan(recording: &Recording<'_>, plan: &Plan, report: &mut Repair) -> Re
     flush(disk)?;
     for (number, some) in &plan.blocks {
         write_block(disk, recording.form(), *number, some)?;
-        // In a ring a new block says what is void before it.
+        // In a ring each is durable before the next one.
         if superblock.ring {
             flush(disk)?;
         }

@@ -186,8 +186,9 @@ class Index:
                 if oldest is None and self._of.blocks is None and self._of.ahead:
                     for part in self._of.window(behind):
                         window.add(*part)
-                # Those of a block that is missing lie between its neighbours'.
-                if oldest is not None and gap:
+                # Those of a block that is missing lie between its neighbours': none, where these
+                # share a page.
+                if oldest is not None and gap and -(-oldest // PAGE) * PAGE != behind:
                     for part in self._of.between(behind, oldest):
                         cover.add(*part)
                 oldest, gap = start, False

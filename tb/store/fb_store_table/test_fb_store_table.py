@@ -64,8 +64,8 @@ class Bench:
             self.unjudged += int(self.dut.unjudged.value)
             self.stray += int(self.dut.stray.value)
 
-    async def extent(self, ends_object: bool) -> int:
-        """Let an extent begin and its packet end; returns its tag."""
+    async def begin(self) -> int:
+        """Let an extent begin; returns its tag."""
         what = extent(1)
         self.extents.send_nowait(what.word())
         await harness.until(self.dut.clk, self.dut.m_axis_tag_tvalid)
@@ -75,6 +75,10 @@ class Bench:
         self.known[tag] = what
         head = (await with_timeout(self.heads.recv(), PATIENCE_US, "us")).tdata
         assert head == what.word().tdata
+        return tag
+
+    async def end(self, tag: int, ends_object: bool) -> None:
+        """Let its packet end."""
         self.received[tag] = random.getrandbits(32)
         for ends in (1, 0):
             await harness.step(self.dut.clk)
@@ -82,6 +86,11 @@ class Bench:
             self.dut.ends_object.value = ends_object if ends else random.getrandbits(1)
             self.dut.received.value = self.received[tag] if ends else random.getrandbits(32)
         await harness.step(self.dut.clk)
+
+    async def extent(self, ends_object: bool) -> int:
+        """Let an extent begin and its packet end; returns its tag."""
+        tag = await self.begin()
+        await self.end(tag, ends_object)
         return tag
 
     def result(self, tag: int, unjudged: bool = False) -> dict[str, int]:
@@ -284,6 +293,44 @@ async def full_table(dut) -> None:
         bench.result(tag)
     await harness.step(dut.clk, 20 * entries)
     assert bench.out.count() == entries and (bench.late, bench.stray) == (1, 0)
+
+
+@cocotb.test()
+async def data_wait(dut) -> None:
+    """Where data wait for records none waits for its result; the next one does again."""
+    bench = Bench(dut)
+    await bench.start(wait=1_000_000)
+    rows = [bench.row(await bench.extent(True)) for _ in range(3)]
+    await harness.step(dut.clk, 50)
+    assert bench.out.empty()
+    dut.pressing.value = 1
+    assert [await bench.record() for _ in rows] == [joined(row, None) for row in rows]
+    dut.pressing.value = 0
+    row = bench.row(tag := await bench.extent(True))
+    await harness.step(dut.clk, 200)
+    assert bench.out.empty()
+    result = bench.result(tag)
+    assert await bench.record() == joined(row, result)
+    assert (bench.late, bench.stray) == (3, 0)
+
+
+@cocotb.test()
+async def cut_parts_before_the_end(dut) -> None:
+    """Records of parts that are cut do not wait for the packet's end; that of the last one does."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(20):
+        tag = await bench.begin()
+        for _ in range(random.randrange(1, 4)):
+            row = bench.row(tag, cut=True)
+            assert await bench.record() == row
+        bench.received[tag] = 0
+        row = bench.row(tag)
+        await harness.step(dut.clk, 2 * WAIT)
+        assert bench.out.empty()
+        await bench.end(tag, ends_object=False)
+        received = bench.received[tag] if FORM.received else 0
+        assert await bench.record() == row._replace(received=received)
 
 
 @cocotb.test()

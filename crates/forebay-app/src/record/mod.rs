@@ -63,14 +63,22 @@ pub struct Recorded {
     pub unreadable: Vec<String>,
     /// When it began: nanoseconds since 1970.
     pub began: u64,
+    /// Each extent has its index record: no data are ahead of the index.
+    pub at_rest: bool,
 }
 
 impl Recorded {
     /// Of what the card counted for a plan, with the index as it stands on the drives.
     fn read<D: Disk>(plan: &Plan, counted: Counted, drives: &D) -> Result<Self> {
-        let (rows, unreadable) = rows(drives)?;
-        let schema = forebay_store::Recording::open(drives)?.superblock().schema;
+        let mut recording = forebay_store::Recording::open(drives)?;
+        let at_rest = counted.recorder.rows_lost == 0;
+        if at_rest {
+            recording = recording.at_rest();
+        }
+        let (rows, unreadable) = rows(&recording);
+        let schema = recording.superblock().schema;
         Ok(Self {
+            at_rest,
             wire: None,
             counted,
             rows,
@@ -187,11 +195,7 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
 }
 
 /// Rows of a recording in order, and what of its index cannot be read.
-///
-/// # Errors
-/// Where there is no recording, or the drives cannot be read.
-pub fn rows(drives: &dyn Disk) -> Result<(Vec<Row>, Vec<String>)> {
-    let recording = forebay_store::Recording::open(drives)?;
+pub fn rows(recording: &forebay_store::Recording<'_>) -> (Vec<Row>, Vec<String>) {
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for entry in recording.rows() {
         match entry {
@@ -209,18 +213,19 @@ pub fn rows(drives: &dyn Disk) -> Result<(Vec<Row>, Vec<String>)> {
             }
         }
     }
-    Ok((rows, wrong))
+    (rows, wrong)
 }
 
 /// Writes the ends of tar file and index, so that others' tools find them; false where parts of the
-/// recording cannot be read and it stays open.
+/// recording cannot be read and it stays open. `at_rest` as in [`Recorded`].
 ///
 /// # Errors
-/// As [`rows`].
-pub fn close(drives: &dyn Disk) -> Result<bool> {
+/// Where there is no recording, or the drives cannot be read or written.
+pub fn close(drives: &dyn Disk, at_rest: bool) -> Result<bool> {
     // Each header was written just now.
     let options = Options {
         skip_headers: true,
+        at_rest,
         ..Options::default()
     };
     Ok(!repair(drives, options, &mut |_| true)?.open)

@@ -95,7 +95,7 @@ impl Report {
                 false => extract(recorded, &self.pipeline, folder, drives)?,
             };
         }
-        self.closed = close(drives)?;
+        self.closed = close(drives, recorded.at_rest)?;
         Ok(())
     }
 }

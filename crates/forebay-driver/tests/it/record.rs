@@ -6,7 +6,9 @@ use std::time::Duration;
 use forebay_driver::net_port::NetSettings;
 use forebay_driver::record::{Observer, Plan, Recorder, Stage};
 use forebay_driver::recorder_port::{ELEMENTS, Layout, Recording, Region};
-use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, Error, NetPort, PciAddress};
+use forebay_driver::{
+    Bus, BusError, BusResult, DmaBuffer, Error, NetPort, PciAddress, RecorderPort,
+};
 use forebay_spec::net::{Arrival, Place, regs as net};
 use forebay_spec::recorder::regs as recorder;
 
@@ -264,4 +266,39 @@ fn a_card_without_a_network_side_is_refused() {
     let controls = [NET + net::cycles::OFFSET, RECORDER];
     let refused = Recorder::attach(&mut card, (CARD, 0), controls, &plan(), LIMIT);
     assert!(matches!(refused, Err(Error::NotFound { .. })));
+}
+
+#[test]
+fn how_far_a_ring_is_ahead_has_bounds() {
+    let mut card = Card::default();
+    let recorder = RecorderPort::attach(&mut card, CARD, 0, RECORDER).expect("it answers");
+    let recorder = recorder.expect("it is there");
+    let mut start = |ring, stride, ahead| {
+        let mut recording = plan().recording;
+        (recording.data.bytes, recording.data.ring) = ((64 << 20) - 4096, ring);
+        recording.index.address = 64 << 20;
+        recording.layout = Layout::Samples { stride };
+        recording.ahead = ahead;
+        recorder.configure(&mut card, &recording, 128 << 20)
+    };
+    for (ring, stride, ahead, good) in [
+        (false, 0, 0, true),
+        (true, 0, 0, true),
+        (true, 0, 4 << 20, true),
+        (true, 0, 16 << 20, true),
+        (true, 2 << 20, 8 << 20, true),
+        // Not in a ring; too near; too far; less than four samples.
+        (false, 0, 8 << 20, false),
+        (true, 0, (4 << 20) - 4096, false),
+        (true, 0, (16 << 20) + 4096, false),
+        (true, 2 << 20, (8 << 20) - 4096, false),
+    ] {
+        match start(ring, stride, ahead) {
+            Ok(()) => assert!(good, "{ring} {stride} {ahead}"),
+            Err(error) => {
+                assert!(!good, "{ring} {stride} {ahead}: {error}");
+                assert!(error.to_string().contains("ahead of the index"), "{error}");
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //! block. What an older recording left lies behind it.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use forebay_app::progress::Progress;
@@ -105,6 +106,35 @@ struct Scene {
     blocks: u64,
     /// Rows in the first block, the first two, …
     promised: Vec<u64>,
+    ring: Option<Ring>,
+}
+
+/// A ring, in whose data newer extents lie on older ones.
+struct Ring {
+    /// Bytes of its data, and how far these may be ahead of the index.
+    bytes: u64,
+    ahead: u64,
+    /// Where the extent of each row lies, each time round behind the one before.
+    extents: Vec<Range<u64>>,
+}
+
+impl Scene {
+    /// The first `promised` rows, without those that newer data may lie on when row `newest` is the last
+    /// that the index has.
+    fn due(&self, promised: usize, newest: Option<usize>) -> impl Iterator<Item = usize> {
+        (0..promised).filter(move |row| {
+            let Some(Ring {
+                bytes,
+                ahead,
+                extents,
+            }) = &self.ring
+            else {
+                return true;
+            };
+            let end = newest.map_or(0, |row| extents[row].end);
+            extents[*row].start + bytes >= end + ahead
+        })
+    }
 }
 
 /// Cuts a recording of objects with a page each and one of objects that share pages, in turns.
@@ -191,17 +221,20 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
     let header = session.header(&ended);
     let image = session.stored(0, size.drive as usize)?;
     let promised = promised(&plan.recording, &image);
-    let rows = match ring {
-        true => all_rows(&image)?,
-        false => recorded.rows,
+    let (rows, ring) = match ring {
+        true => {
+            let (rows, ring) = go_round(&image)?;
+            (rows, Some(ring))
+        }
+        false => (recorded.rows, None),
     };
     let scene = Scene {
         history,
         image,
         rows,
         blocks: promised.len() as u64,
-        // In a ring newer records make older ones void.
-        promised: if ring { Vec::new() } else { promised },
+        promised,
+        ring,
     };
     Ok((scene, header))
 }
@@ -239,13 +272,29 @@ fn promised(recording: &recorder_port::Recording, image: &[u8]) -> Vec<u64> {
         .collect()
 }
 
-/// All rows that an image's index has, also those that are void.
-fn all_rows(image: &[u8]) -> Result<Vec<Row>> {
+/// All rows that a ring's index has, also those that are void, and where their extents lie.
+fn go_round(image: &[u8]) -> Result<(Vec<Row>, Ring)> {
     let image = Memory::new(image.to_vec());
     let recording = Recording::open(&image)?;
     let blocks = (0..recording.blocks()).filter_map(|number| recording.block(number).ok());
     let rows = blocks.flat_map(|block| block.rows);
-    Ok(rows.filter(Row::counts).collect())
+    let rows: Vec<Row> = rows.filter(Row::counts).collect();
+    let superblock = recording.superblock();
+    let bytes = superblock.ring_region().bytes;
+    let (mut round, mut last) = (0, 0);
+    let extents = rows.iter().map(|row| {
+        let extent = recording.extent(row);
+        round += bytes * u64::from(extent.at < last);
+        last = extent.at;
+        round + extent.at..round + extent.end
+    });
+    let extents = extents.collect();
+    let ring = Ring {
+        bytes,
+        ahead: superblock.ahead,
+        extents,
+    };
+    Ok((rows, ring))
 }
 
 /// Rows of an image whose extents are whole; else what is wrong.
@@ -308,8 +357,7 @@ impl Cuts {
         let promised = blocks
             .checked_sub(1)
             .and_then(|last| scene.promised.get(last));
-        let promised = promised.copied().unwrap_or(0);
-        self.promised_rows += promised;
+        let promised = promised.copied().unwrap_or(0) as usize;
         let before = match look(&image) {
             Ok(rows) => rows,
             Err(what) => {
@@ -319,12 +367,15 @@ impl Cuts {
             }
         };
         self.rows += before.len() as u64;
-        self.compare(scene, instant, &before, promised);
+        let before = self.known(scene, instant, &before);
+        let due: Vec<usize> = scene.due(promised, before.last().copied()).collect();
+        self.promised_rows += due.len() as u64;
+        self.compare(instant, &before, &due);
         self.mend(
             scene,
             instant,
             &image,
-            before.len() as u64,
+            &before,
             number.is_multiple_of(TWICE),
         );
         match folder {
@@ -333,32 +384,52 @@ impl Cuts {
         }
     }
 
-    fn compare(&mut self, scene: &Scene, instant: usize, rows: &[Row], least: u64) {
-        if (rows.len() as u64) < least {
-            self.broken += least - rows.len() as u64;
-            self.wrong(
-                instant,
-                &format!("{} rows, {least} were promised", rows.len()),
-            );
-        }
+    /// Which of the recording's rows these are, in order.
+    fn known(&mut self, scene: &Scene, instant: usize, rows: &[Row]) -> Vec<usize> {
         let mut all = scene.rows.iter().map(extent);
-        let invented = rows
-            .iter()
-            .filter(|row| !all.any(|known| known == extent(row)));
-        let invented = invented.count() as u64;
+        let mut next = 0;
+        let known = rows.iter().filter_map(|row| {
+            let at = next + all.position(|known| known == extent(row))?;
+            next = at + 1;
+            Some(at)
+        });
+        let known: Vec<usize> = known.collect();
+        let invented = (rows.len() - known.len()) as u64;
         if invented > 0 {
             self.invented += invented;
             self.wrong(instant, &format!("{invented} rows that were never written"));
         }
+        known
     }
 
-    fn mend(&mut self, scene: &Scene, instant: usize, image: &Memory, least: u64, twice: bool) {
+    fn compare(&mut self, instant: usize, there: &[usize], due: &[usize]) {
+        let missing = due.iter().filter(|row| there.binary_search(row).is_err());
+        let missing = missing.count() as u64;
+        if missing > 0 {
+            self.broken += missing;
+            self.wrong(
+                instant,
+                &format!("{missing} of {} promised rows are missing", due.len()),
+            );
+        }
+    }
+
+    /// Repairs it: what was there `before` still is.
+    fn mend(
+        &mut self,
+        scene: &Scene,
+        instant: usize,
+        image: &Memory,
+        before: &[usize],
+        twice: bool,
+    ) {
         let mended =
             repair(image, Options::default(), &mut |_| true).map_err(|error| error.to_string());
         match mended.and_then(|_| look(image)) {
             Ok(rows) => {
                 self.repaired_rows += rows.len() as u64;
-                self.compare(scene, instant, &rows, least);
+                let after = self.known(scene, instant, &rows);
+                self.compare(instant, &after, before);
             }
             Err(what) => {
                 self.unreadable += 1;

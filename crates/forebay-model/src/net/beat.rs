@@ -45,7 +45,8 @@ impl Beat {
         })
     }
 
-    /// It is all of a MAC control frame, such as one that asks for silence.
+    /// It ends a frame and has the EtherType of a MAC control frame, which is one beat long: such as one
+    /// that asks for silence.
     #[must_use]
     pub fn is_mac_control(&self) -> bool {
         self.last && self.data[12..14] == TYPE_MAC_CONTROL.to_be_bytes()

@@ -155,7 +155,7 @@ registers! {
         RESULTS = 0, 32, "Results: Which columns the index has of results, as a number that software works out of their names and types: a recording is formatted for the same ones.";
     }
     ahead @ 0x178 = 0x0 "Ahead." {
-        PAGES = 12, 52, "Pages: In a ring, bytes that data may be ahead of the newest index record that is on the SSD; 0: any number. A longer extent is cut at half of that. At least 4 MiB, and a quarter of the region at most.";
+        PAGES = 12, 52, "Pages: In a ring, bytes that data may be ahead of the newest index record that is on the SSD; 0: any number. An extent longer than half of that is cut. At least 4 MiB and four times the stride, and a quarter of the region at most.";
     }
     element_status @ 0x180 [8] "Status of elements: What the processing elements say of themselves: the word of the first one of the chain, and so on. The element's documentation says what it means." {
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The superblock: what a recording is and where its parts lie.
 
+use core::ops::RangeInclusive;
+
 use super::schema::{SCHEMA_BYTES, Schema};
 use super::{Crc, PAGE_BYTES, Session, tar};
 use crate::bytes::{Wire, get_u32, get_u64, put};
@@ -222,6 +224,12 @@ pub enum SuperblockError {
 const PAGE: u64 = PAGE_BYTES as u64;
 /// Pages without which an index is none: schema, a block, end mark.
 pub const INDEX_LEAST: u64 = 3 * PAGE;
+/// How many bytes data of a ring may be ahead of its index: `least` and four samples, a quarter of the data.
+#[must_use]
+pub fn ahead_bounds(least: u64, stride: u64, data: u64) -> RangeInclusive<u64> {
+    least.max(stride.saturating_mul(4))..=data / 4
+}
+
 /// Pages without which data are none: an extent's page, a payload, the trailer.
 pub const DATA_LEAST: u64 = 3 * PAGE;
 
@@ -431,8 +439,7 @@ impl Superblock {
                 "it is a multiple of 4096 within the data, and 0 where there are no samples";
             return wrong("stride", self.stride, limit);
         }
-        let least = AHEAD_SMALLEST.max(self.stride.saturating_mul(4));
-        let bounds = least..=self.data.bytes / 4;
+        let bounds = ahead_bounds(AHEAD_SMALLEST, self.stride, self.data.bytes);
         let bounded = self.ring && bounds.contains(&self.ahead);
         if self.ahead != 0 && !(bounded && self.ahead.is_multiple_of(PAGE)) {
             let limit = "it is 0, or in a ring a multiple of 4096, from 32768 and four samples to a quarter of the data";
@@ -483,8 +490,8 @@ impl Superblock {
     #[must_use]
     pub fn usual_ahead(&self) -> u64 {
         let usual = self.data.bytes / 8 / PAGE * PAGE;
-        let least = AHEAD_LEAST.max(self.stride.saturating_mul(4));
-        match self.ring && usual >= least {
+        match self.ring && ahead_bounds(AHEAD_LEAST, self.stride, self.data.bytes).contains(&usual)
+        {
             true => usual,
             false => 0,
         }
@@ -777,7 +784,8 @@ mod tests {
                 "bytes ahead",
                 Superblock {
                     ring: true,
-                    ahead: 28 << 10,
+                    stride: 16384,
+                    ahead: 60 << 10,
                     ..good
                 },
             ),

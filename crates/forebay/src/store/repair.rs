@@ -77,6 +77,7 @@ fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
         force: args.force,
         look: args.look,
         skip_headers: false,
+        at_rest: false,
         undo: args.undo.as_ref().map(|_| &mut keep as Keep<'_>),
     };
     Ok(forebay_store::repair(disk, options, &mut see)?)
