@@ -241,7 +241,7 @@ fn a_recording_that_hangs_ends() {
     let mut system = system(config);
     let mut settings = net_settings();
     if let Some(pause) = &mut settings.pause {
-        pause.refresh = 0x80;
+        (pause.quanta, pause.refresh) = (0x500, 0x280);
     }
     begin(&mut system, &settings, &recording());
     let error = system.run_until(ended).expect_err("it hangs");
