@@ -292,7 +292,7 @@ def test_an_open_ring_says_what_is_there(forebay: Run, tmp_path: Path) -> None:
         found = [*rows_of(recording.table())]
     assert [row["object"] for row in found] == closed == [*range(closed[0], 80)]
     assert sum(row["length"] for row in found) > of.data.bytes - 3_000_000
-    apart = [
+    outside = [
         row["object"]
         for row in found
         if not any(
@@ -300,12 +300,12 @@ def test_an_open_ring_says_what_is_there(forebay: Run, tmp_path: Path) -> None:
             for begin, end in ahead
         )
     ]
-    assert apart == open_ and len(closed) > len(open_)
+    assert outside == open_ and len(closed) > len(open_)
     forebay("store", "verify", image)
 
 
 def test_a_missing_block_of_a_ring(forebay: Run, tmp_path: Path) -> None:
-    """What its extents may lie on is not shown, whoever reads; newer ones are."""
+    """Neither reader shows what its extents may lie on; newer objects are there."""
     objects = fill(tmp_path / "in", 300, 40_000)
     image = tmp_path / "a.img"
     forebay("store", "format", image, "--size", "6MiB", "--ring")
