@@ -11,9 +11,9 @@
 //              are full: they form a group, whose last write has a flush of its own, and that one is
 //              also for the data of the blocks that have filled meanwhile.
 // Errors:      if one of a group is refused, each is written again in its place, alone, up to Tries
-//              times; then its rows are lost, and counted. So are those of a group if the flush for
-//              their data has failed as often. A block whose rows are lost keeps its number and place:
-//              it is missing for a reader.
+//              times; then it is given up, and its rows are lost, and counted. So are those of a group if
+//              the flush for their data has failed as often. What is given up keeps its number and
+//              place: a reader may find it missing, or torn.
 // Handshake:   valid/ready.
 // Latency:     a row is in its columns after 15 cycles with a score and a class; a block takes 142 cycles
 //              to the checksum, two answers of the SSD, and 66 cycles to be written.

@@ -15,8 +15,8 @@
 //              no room is skipped; so is a batch that may need more than is left. A part leaves when
 //              the streamer has answered, so that it is never ahead of its data.
 // Ahead:       in a ring with `cfg_ahead` a write waits while it might end further than that behind the
-//              newest index record that is on the SSD: what it overwrites is what readers take for
-//              overwritten. A part has half of that at most, so that it gets its index record.
+//              newest index record that is on the SSD, or lost: what it overwrites is what readers take
+//              for overwritten. A part has half of that at most, so that it gets its index record.
 // Handshake:   valid/ready. `m_axis_wr_*` follows `s_beat_*` within the cycle.
 // Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
 // Throughput:  64 bytes a cycle, and two cycles for each write, five for the first one of a part with

@@ -189,8 +189,8 @@ def test_a_ring_that_has_gone_round(forebay: Run, tmp_path: Path, megabytes: int
         assert report["results"]["judged"] == sum(not row["cut"] for row in rows)
         for row in rows:
             assert google_crc32c.value(recording.read(row)) == row["crc32c"]
-    # It has ended, so that nothing is ahead of the index any more: all that fits is there.
     assert sum(row["length"] for row in rows) > (36 << 20) - 2 * ahead
     whole = {row["object"] for row in rows if not row["cut"] and not row["offset"]}
+    # It was extracted before it was closed: no data were ahead of the index any more.
     names = {path.stem for path in (tmp_path / "out").rglob("*.bin")}
     assert names == {f"object-{number}" for number in whole}

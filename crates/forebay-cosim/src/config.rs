@@ -171,8 +171,8 @@ pub struct Config {
     /// Further drives; [`Options::array`] says what becomes of them.
     pub more_drives: Vec<Drive>,
     /// Cycles without progress after which a run ends with [`Error::Stuck`]. Progress is a beat of
-    /// the user's streams, a doorbell, a submission or completion entry, payload, a frame (of our
-    /// pause frames, 400 in a row); accesses to registers are none. What may take long by right is
+    /// the user's streams, a doorbell, a submission or completion entry, payload, a frame; of our
+    /// pause frames only 400 in a row count, and accesses to registers do not. What may take long by right is
     /// added: pauses of [`Config::stalls`], the driver's time-out of a command if it is 100 million
     /// cycles or less, what a drive has scheduled, a source that has nothing to be sent yet.
     pub watchdog: u64,

@@ -91,7 +91,7 @@ impl Mac {
                 true => self.asked.saturating_add(1),
                 false => 0,
             };
-            moved |= self.asked < ASKED_MOST;
+            moved |= self.asked <= ASKED_MOST;
             let network = &mut self.network;
             let taken = taken.and_then(|beat| match network {
                 Some(network) => network.transmit(at, &beat),

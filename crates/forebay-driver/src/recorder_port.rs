@@ -116,11 +116,11 @@ pub struct RecorderCounters {
     pub skipped: Extents,
     /// Answered with an error by the streamer.
     pub failed: Extents,
-    /// Blocks of the index that have their answer.
+    /// Blocks of the index that are written or given up.
     pub blocks: u64,
-    /// Blocks, or flushes before them, that the streamer answered with an error.
+    /// Blocks that were given up.
     pub blocks_failed: u64,
-    /// Index records without room in the index, or of a block that failed.
+    /// Index records without room in the index, or of a block that was given up.
     pub rows_lost: u64,
     /// Intact objects whose records went without their result.
     pub results_late: u64,

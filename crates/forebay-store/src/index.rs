@@ -19,7 +19,7 @@ use crate::{Disk, Form, PAGE, Result, crc32c, grains, pages};
 /// Blocks that are read at once.
 const CHUNK: u64 = 256;
 /// Blocks behind the last good one that are looked at for more. Of a group of blocks that have one flush
-/// a loss of power leaves any: all of a group are fewer than this.
+/// a loss of power leaves any, and a recorder gives blocks up: not this number in a row.
 const LOOK: u64 = 1024;
 
 /// What an extent takes on the disk.
@@ -225,6 +225,8 @@ pub(crate) struct Index {
 struct Voids {
     /// Newer ones lie on them.
     overlapped: u64,
+    /// Those of a block that is missing may.
+    doubtful: u64,
     /// What came behind the newest index record may.
     overtaken: u64,
 }
@@ -304,7 +306,7 @@ impl Index {
     /// recording that is open so is what data without an index record may lie on.
     fn find_voids(&self, disk: &dyn Disk, form: &Form) -> (Vec<Voids>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
-        let mut ahead = Cover::default();
+        let (mut doubtful, mut ahead) = (Cover::default(), Cover::default());
         // A block is missing; where the oldest extent lies that was seen.
         let (mut gap, mut oldest) = (false, None);
         let mut voids = vec![Voids::default(); (self.head - self.first) as usize];
@@ -331,7 +333,7 @@ impl Index {
                 {
                     form.between(extent.behind(), next)
                         .into_iter()
-                        .for_each(|part| cover.add(part));
+                        .for_each(|part| doubtful.add(part));
                 }
                 if oldest.is_none() && form.closed.is_none() && form.ahead > 0 {
                     let end = form.behind(extent.behind(), form.ahead);
@@ -344,6 +346,8 @@ impl Index {
                 // An extent without a byte of payload has its page.
                 if row.stored() && cover.touches(&range) {
                     mask.overlapped |= 1 << bit;
+                } else if row.stored() && doubtful.touches(&range) {
+                    mask.doubtful |= 1 << bit;
                 } else if row.stored() && ahead.touches(&range) {
                     mask.overtaken |= 1 << bit;
                 }
@@ -356,13 +360,21 @@ impl Index {
 
     /// Blocks with index records that newer ones overlap, and which.
     pub fn overlapped(&self) -> impl Iterator<Item = (u64, u64)> {
-        let masks = self.voids.iter().flatten().map(|voids| voids.overlapped);
-        (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
+        self.void(|voids| voids.overlapped)
+    }
+
+    /// Blocks with index records on which those of a missing block may lie, and which.
+    pub fn doubtful(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.void(|voids| voids.doubtful)
     }
 
     /// Blocks with index records that data without one may lie on, and which.
     pub fn overtaken(&self) -> impl Iterator<Item = (u64, u64)> {
-        let masks = self.voids.iter().flatten().map(|voids| voids.overtaken);
+        self.void(|voids| voids.overtaken)
+    }
+
+    fn void(&self, why: impl Fn(&Voids) -> u64) -> impl Iterator<Item = (u64, u64)> {
+        let masks = self.voids.iter().flatten().map(why);
         (self.first..).zip(masks).filter(|(_, mask)| *mask != 0)
     }
 
@@ -376,7 +388,9 @@ impl Index {
         let at = usize::try_from(number - self.first);
         let voids = self.voids.as_ref().zip(at.ok());
         let voids = voids.and_then(|(voids, at)| voids.get(at));
-        voids.is_some_and(|voids| (voids.overlapped | voids.overtaken) >> row & 1 != 0)
+        voids.is_some_and(|voids| {
+            (voids.overlapped | voids.doubtful | voids.overtaken) >> row & 1 != 0
+        })
     }
 }
 

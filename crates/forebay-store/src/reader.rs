@@ -105,8 +105,8 @@ impl<'d> Recording<'d> {
         })
     }
 
-    /// Of a ring that is not closed, whose recorder has ended and lost no index record: no data are
-    /// ahead of the index any more, and make nothing void.
+    /// Of a ring that is not closed, whose recorder has ended and lost no index record: each extent has its
+    /// own, and no data are ahead of the index.
     #[must_use]
     pub fn at_rest(mut self) -> Self {
         self.index.forget_overtaken();

@@ -529,9 +529,8 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         .values()
         .map(|void| u64::from(void.count_ones()))
         .sum();
-    if report.rows_voided + report.blocks_mended > 0 {
-        // Records that do not count any more make nothing void, nor does a block that is no longer
-        // missing: what they did must not come back.
+    if report.rows_voided > 0 {
+        // Records that do not count any more make nothing void: what they did must not come back.
         for (number, void) in recording.index.overlapped() {
             *found.void.entry(number).or_default() |= void;
         }
@@ -551,7 +550,7 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
     }
     // What is void is so before a mended block says what lies there.
     plan.blocks.extend(mended);
-    report.rows = (report.rows + found.overtaken).saturating_sub(report.rows_voided);
+    report.rows = (report.rows + found.judged).saturating_sub(report.rows_voided);
     plan.new.extend(&found.new);
     count(&found.new, report);
     let slots = match superblock.index_ring {

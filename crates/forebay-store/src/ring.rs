@@ -51,8 +51,8 @@ pub(crate) struct Ring {
     pub head: u64,
     /// It has been gone round.
     pub wrapped: bool,
-    /// Index records of extents that data without one might lie on.
-    pub overtaken: u64,
+    /// Index records of extents that something without one might lie on.
+    pub judged: u64,
     /// Bytes of those that are intact.
     kept: Vec<Range<u64>>,
     /// First byte behind the newest extent: in the middle of a batch the next one begins there.
@@ -95,7 +95,12 @@ impl Ring {
             ring.find_lost(&seen);
         }
         if open && !ring.unsure {
-            ring.judge_overtaken(recording, see)?;
+            ring.judge(
+                recording,
+                recording.index.overtaken(),
+                &Cover::default(),
+                see,
+            )?;
         }
         let beyond = ring.new.iter().any(|found| found.end > ring.head);
         let mut new = Cover::default();
@@ -103,6 +108,14 @@ impl Ring {
             new.add(found.at..found.end);
         }
         ring.share_out(recording.form().layout().rows);
+        // Those of a mended block void what they lie on; but not all of a block can be found.
+        let mut mended = Cover::default();
+        for found in ring.broken.iter().flat_map(|(_, found)| found) {
+            mended.add(found.at..pages(found.end));
+        }
+        if mended.count() > 0 {
+            ring.judge(recording, recording.index.doubtful(), &mended, see)?;
+        }
         if let Some(closed) = superblock.closed {
             ring.head = closed.end;
         }
@@ -114,8 +127,9 @@ impl Ring {
     }
 
     fn survey(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
-        let voids = recording.index.overlapped();
-        for (number, void) in voids.chain(recording.index.overtaken()) {
+        let index = &recording.index;
+        let voids = index.overlapped().chain(index.doubtful());
+        for (number, void) in voids.chain(index.overtaken()) {
             let block = recording.block(number);
             let rows = block.iter().flat_map(|block| &block.rows);
             for (slot, row) in rows.enumerate() {
@@ -291,10 +305,16 @@ impl Ring {
         Ok(())
     }
 
-    /// Of extents that data without an index record may lie on, those that are damaged are void: once
-    /// the ring is closed the others count again.
-    fn judge_overtaken(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
-        for (number, mask) in recording.index.overtaken() {
+    /// Of extents that something without an index record may lie on, those that are damaged are void: the
+    /// others count again, but for those on which lies what is `known`.
+    fn judge(
+        &mut self,
+        recording: &Recording<'_>,
+        voids: impl Iterator<Item = (u64, u64)>,
+        known: &Cover,
+        see: See<'_>,
+    ) -> Result<()> {
+        for (number, mask) in voids {
             let Ok(block) = recording.block(number) else {
                 continue;
             };
@@ -303,7 +323,10 @@ impl Ring {
                 if !see(row.address) {
                     return Err(Error::Interrupted);
                 }
-                self.overtaken += 1;
+                if known.touches(&recording.extent(row).range()) {
+                    continue;
+                }
+                self.judged += 1;
                 let damage = recording.payload(row, &mut |_| Ok(()));
                 match damage {
                     Ok(Some(Damage::Crc { .. })) => {

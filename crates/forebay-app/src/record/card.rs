@@ -158,7 +158,7 @@ impl Card {
         recorder.start(capacity)?;
         recorder.watch(&mut observer)?;
         let counted = recorder.stop(&mut observer)?;
-        let recorded = self.with_drive(|drive| Recorded::read(&plan, counted, drive))?;
+        let recorded = self.with_drive(|drive| Recorded::read(&plan, counted, true, drive))?;
         Ok((recorded, observer.ended))
     }
 

@@ -63,15 +63,16 @@ pub struct Recorded {
     pub unreadable: Vec<String>,
     /// When it began: nanoseconds since 1970.
     pub began: u64,
-    /// Each extent has its index record: no data are ahead of the index.
+    /// It has ended and each extent has its index record: no data are ahead of the index.
     pub at_rest: bool,
 }
 
 impl Recorded {
-    /// Of what the card counted for a plan, with the index as it stands on the drives.
-    fn read<D: Disk>(plan: &Plan, counted: Counted, drives: &D) -> Result<Self> {
+    /// Of what the card counted for a plan, with the index as it stands on the drives; `ended`: the
+    /// recorder came to rest.
+    fn read<D: Disk>(plan: &Plan, counted: Counted, ended: bool, drives: &D) -> Result<Self> {
         let mut recording = forebay_store::Recording::open(drives)?;
-        let at_rest = counted.recorder.rows_lost == 0;
+        let at_rest = ended && counted.recorder.rows_lost == 0;
         if at_rest {
             recording = recording.at_rest();
         }

@@ -78,7 +78,8 @@ pub fn simulate(
     recorder.start(capacity)?;
     let mut observer = UntilSent::default();
     recorder.watch(&mut observer)?;
-    let counted = if let Ended::Failed(_) = observer.ended {
+    let failed = matches!(observer.ended, Ended::Failed(_));
+    let counted = if failed {
         recorder.counted()
     } else {
         // Ctrl-C ends what is sent, not what has been received.
@@ -88,7 +89,7 @@ pub fn simulate(
     let system = recorder.bus();
     system.on_progress(|_| {});
     let wire = system.network().map(Network::counters);
-    let read = Recorded::read(plan, counted?, &Drives::new(system, capacity))?;
+    let read = Recorded::read(plan, counted?, !failed, &Drives::new(system, capacity))?;
     let mut recorded = Recorded { wire, ..read };
     if plan.back.is_some() && observer.ended.is_done() {
         send_back(&mut recorder, &mut recorded)?;

@@ -310,7 +310,7 @@ impl Summary {
 
     /// All that was for us and in order is on the drives.
     pub fn is_complete(&self) -> bool {
-        self.lost().count + self.skipped.count + self.failed.count == 0
+        self.lost().count + self.skipped.count + self.failed.count + self.rows_lost == 0
     }
 
     /// Each count against what it should be the sum of.
@@ -345,6 +345,7 @@ impl Summary {
             skipped,
             failed,
             rows_lost,
+            blocks_failed,
             ..
         } = *recorder;
         let extents = stored.extents + skipped.extents + failed.extents;
@@ -353,7 +354,10 @@ impl Summary {
         if !recorded.ring || told > extents {
             self.equal("extents", extents, "rows in the index and lost", told);
         }
-        self.wrong.extend_from_slice(unreadable);
+        // Blocks of the index that were given up are missing.
+        if unreadable.len() as u64 > blocks_failed {
+            self.wrong.extend_from_slice(unreadable);
+        }
     }
 
     fn add_up_wire(&mut self, wire: &Counters, net: &NetCounters) {

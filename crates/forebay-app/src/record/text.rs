@@ -322,6 +322,13 @@ fn verdict(report: &Report) -> (bool, String) {
     if let Some(text) = not_stored(report) {
         return (false, text);
     }
+    if summary.rows_lost > 0 {
+        let text = format!(
+            "{} extents are stored without an index record: it found no room, or was given up",
+            count(summary.rows_lost)
+        );
+        return (false, text);
+    }
     if !report.closed {
         let text = "what came is stored, but the recording stays open";
         return (false, text.into());

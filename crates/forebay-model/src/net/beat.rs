@@ -45,8 +45,7 @@ impl Beat {
         })
     }
 
-    /// It ends a frame and has the EtherType of a MAC control frame, which is one beat long: such as one
-    /// that asks for silence.
+    /// It is a MAC control frame, such as one that asks for silence: these are one beat long.
     #[must_use]
     pub fn is_mac_control(&self) -> bool {
         self.last && self.data[12..14] == TYPE_MAC_CONTROL.to_be_bytes()

@@ -72,7 +72,7 @@ registers! {
         BYTES = 0, 64, "Bytes: Bytes of them.";
     }
     blocks @ 0x080 "Blocks." {
-        WRITTEN = 0, 32, "Written: Blocks of the index that have their answer.";
+        WRITTEN = 0, 32, "Written: Blocks of the index, those that were given up among them: they keep their numbers and places.";
         FAILED = 32, 32, "Failed: Blocks of the index that were given up: the SSD refused them, or the flush for their data, again and again.";
     }
     rows_lost @ 0x088 "Rows lost." {
@@ -155,7 +155,7 @@ registers! {
         RESULTS = 0, 32, "Results: Which columns the index has of results, as a number that software works out of their names and types: a recording is formatted for the same ones.";
     }
     ahead @ 0x178 = 0x0 "Ahead." {
-        PAGES = 12, 52, "Pages: In a ring, bytes that data may be ahead of the newest index record that is on the SSD; 0: any number. An extent longer than half of that is cut. At least 4 MiB and four times the stride, and a quarter of the region at most.";
+        PAGES = 12, 52, "Pages: In a ring, bytes that data may be ahead of the newest index record that is on the SSD, or lost; 0: any number. Else at least 4 MiB and four times the stride, and at most a quarter of the region. An extent longer than half of it is cut.";
     }
     element_status @ 0x180 [8] "Status of elements: What the processing elements say of themselves: the word of the first one of the chain, and so on. The element's documentation says what it means." {
     }

@@ -224,7 +224,9 @@ pub enum SuperblockError {
 const PAGE: u64 = PAGE_BYTES as u64;
 /// Pages without which an index is none: schema, a block, end mark.
 pub const INDEX_LEAST: u64 = 3 * PAGE;
-/// How many bytes data of a ring may be ahead of its index: `least` and four samples, a quarter of the data.
+
+/// How many bytes data of a ring may be ahead of its index: from `least`, or four samples if that is more, to
+/// a quarter of the data.
 #[must_use]
 pub fn ahead_bounds(least: u64, stride: u64, data: u64) -> RangeInclusive<u64> {
     least.max(stride.saturating_mul(4))..=data / 4
