@@ -8,8 +8,8 @@
 //              cycles. The rule is in docs/reference/net.md. The last 64 numbers of each stream are
 //              remembered, so that a frame that comes late is told from one that comes twice.
 // Handshake:   valid/ready; `m_*` follows `s_*`, but for a frame's first beat, which waits a cycle, in
-//              which its header is looked at. `m_axis_head` is a stream of its own: a beat that
-//              begins an extent waits until the word before has been taken.
+//              which its header is looked at. `m_axis_head` is a stream of its own: the first beat of a
+//              frame waits until the word before has been taken.
 // Latency:     1 cycle from a frame's first beat, 0 behind it; 2 to the head.
 // Throughput:  a beat in every cycle, and one cycle for each frame.
 // Limits:      one extent is open at a time. `forget` is high only while no frame is there.
@@ -213,7 +213,7 @@ module fb_net_reassembly
   logic taking_q, head_free;
 
   assign taking = s_first ? seen_q.taken : taking_q;
-  assign head_free = !m_axis_head_tvalid || !(s_first && opens);
+  assign head_free = !m_axis_head_tvalid || !s_first;
   assign s_ready = (!s_first || ready_q) && (!taking || (m_ready && head_free));
   assign moves = s_valid && s_ready;
   assign begins = moves && s_first && taking;

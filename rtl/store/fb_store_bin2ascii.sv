@@ -358,14 +358,34 @@ module fb_store_bin2ascii
     end
   end
 
+  // A digit has room for what a lower one carries into it: N bits more, and it is a number below
+  // 10 * 2^N, of which its last digit stays. What it carries itself is told before all of them
+  // have come: the next bit is that of its fifths.
+  localparam int unsigned Values = 10 << Bits;
+  typedef logic [$clog2(Values)-1:0] value_t;
+
+  function automatic logic [Values-1:0][3:0] last_digits();
+    for (int unsigned at = 0; at < Values; at++) last_digits[at] = 4'(at % 10);
+  endfunction
+  function automatic logic [Values-1:0] odd_fifths();
+    for (int unsigned at = 0; at < Values; at++) odd_fifths[at] = 1'(at / 5);
+  endfunction
+  localparam logic [Values-1:0][3:0] LastDigit = last_digits();
+  localparam logic [Values-1:0] OddFifths = odd_fifths();
+
   function automatic logic [4*Digits-1:0] doubled(input logic [4*Digits-1:0] digits,
                                                   input logic [Bits-1:0] bits);
-    doubled = digits;
+    value_t [Digits-1:0] value;
+    logic [Digits-1:0][Bits-1:0] carry;
+    carry = '0;
+    carry[0] = bits;
+    for (int digit = 0; digit < Digits; digit++) value[digit] = value_t'(digits[4*digit+:4]);
     for (int step = Bits - 1; step >= 0; step--) begin
+      for (int digit = 1; digit < Digits; digit++) carry[digit][step] = OddFifths[value[digit-1]];
       for (int digit = 0; digit < Digits; digit++)
-      if (doubled[4*digit+:4] >= 4'd5) doubled[4*digit+:4] = doubled[4*digit+:4] + 4'd3;
-      doubled = {doubled[4*Digits-2:0], bits[step]};
+      value[digit] = {value[digit][$bits(value_t)-2:0], carry[digit][step]};
     end
+    for (int digit = 0; digit < Digits; digit++) doubled[4*digit+:4] = LastDigit[value[digit]];
   endfunction
 
   always_ff @(posedge clk) begin : count
