@@ -112,7 +112,10 @@ module fb_net_reassembly
 
   // A header is looked at in one cycle, and what it says is done in the next.
   typedef struct packed {
-    logic [3:0] judged;
+    logic good;  // its header is
+    logic ours;
+    logic old;  // its number is behind all that are remembered ...
+    logic twice;  // ... or was taken
     logic taken;
     logic anew;
     logic goes_on;
@@ -145,11 +148,11 @@ module fb_net_reassembly
       (order.taken << seen_q.ahead[5:0]) << 1 | Window'(1);
 
   always_comb begin : judge
-    if (!header_good) judged = PLACE_HEADER;
-    else if (!s_ours) judged = PLACE_STREAM;
-    else if (anew || !ahead[63]) judged = PLACE_DELIVERED;
-    else if (behind >= 64'(Window)) judged = PLACE_OLD;
-    else if (order.taken[behind[5:0]]) judged = PLACE_DUPLICATE;
+    if (!seen_q.good) judged = PLACE_HEADER;
+    else if (!seen_q.ours) judged = PLACE_STREAM;
+    else if (seen_q.taken) judged = PLACE_DELIVERED;
+    else if (seen_q.old) judged = PLACE_OLD;
+    else if (seen_q.twice) judged = PLACE_DUPLICATE;
     else judged = PLACE_LATE;
   end
 
@@ -231,13 +234,16 @@ module fb_net_reassembly
 
   logic [3:0] judged_q;
   assign placed = moves && s_last;
-  assign place = s_first ? seen_q.judged : judged_q;
+  assign place = s_first ? judged : judged_q;
   assign placed_bytes = s_frame;
 
   always_ff @(posedge clk) begin : look
     seen_q <= '{
-        judged,
-        judged == PLACE_DELIVERED,
+        header_good,
+        s_ours,
+        behind >= 64'(Window),
+        order.taken[behind[5:0]],
+        header_good && s_ours && (anew || !ahead[63]),
         anew,
         goes_on,
         open_stream_q == s_stream,
@@ -250,7 +256,7 @@ module fb_net_reassembly
   always_ff @(posedge clk) begin : follow
     if (moves && s_first) begin
       taking_q <= taking;
-      judged_q <= seen_q.judged;
+      judged_q <= judged;
     end
     if (begins) begin
       known_q[s_stream] <= 1'b1;

@@ -269,8 +269,8 @@ module fb_store_index
   logic   again_q;  // behind the region's end comes its beginning
   logic ends_q, few_q;  // `left_q` is 0, or less than Blocks; a cycle late
   logic settled_q;  // `left_q` has not changed since
-  logic summed_q, ends, none, lose, last_try, give_up, moves, steps, last, last_block;
-  count_t candidates, group, leaving;
+  logic summed_q, ends, none, lose, loses, last_try, give_up, moves, steps, last, last_block;
+  count_t candidates, group, leaving, placed;
   logic [31:0] sum_q;
   logic [RowBits:0] oldest_rows;
   logic [USER_DATA_BITS-1:0] composed;
@@ -288,12 +288,14 @@ module fb_store_index
   assign group = alone_q != '0 ? count_t'(1) :
       few_q && count_t'(left_q) < candidates ? count_t'(left_q) : candidates;
 
-  // Blocks that leave the memory.
+  // Blocks that leave the memory, and those of them that have a place.
   assign lose = settled_q && full_q != '0 && (none || (losing_q != '0 && !ends));
   assign last_try = tries_q == 3'(Tries - 1);
   assign give_up = bad_q && alone_q != '0 && last_try;
   assign leaving = lose ? count_t'(1) :
       send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
+  assign loses = lose || (bad_q && leaving != '0);
+  assign placed = lose && none ? '0 : leaving;
 
   fb_common_lutram #(
       .Width($bits(page_t) + 1),
@@ -365,6 +367,15 @@ module fb_store_index
     if (leaving != '0)
       {any_durable, durable} <= lose ? {any_end, last_end} : {any_last_q, last_end_q};
 
+    // A block that is given up keeps its place; one without room has none.
+    at_q   <= at_q + PageBits'(placed);
+    left_q <= left_q - PageBits'(placed);
+    blocks <= blocks + 32'(placed);
+    if (loses) begin
+      lost   <= lost + 64'(oldest_rows);
+      failed <= failed + 32'(placed != '0);
+    end
+
     unique case (send_q)
       REST: begin
         sent_q <= '0;
@@ -383,16 +394,9 @@ module fb_store_index
           end
         end
         if (lose) begin
-          lost <= lost + 64'(oldest_rows);
           flushed_q <= '0;
           if (losing_q != '0) losing_q <= losing_q - 1'b1;
-          if (!none) begin
-            settled_q <= 1'b0;
-            at_q <= at_q + 1'b1;
-            left_q <= left_q - 1'b1;
-            blocks <= blocks + 1'b1;
-            failed <= failed + 1'b1;
-          end
+          if (!none) settled_q <= 1'b0;
         end
       end
       SUM: begin
@@ -428,16 +432,9 @@ module fb_store_index
       if (unanswered_q == '0) begin
         send_q <= REST;
         if (leaving != '0) begin
-          at_q <= at_q + PageBits'(leaving);
-          left_q <= left_q - PageBits'(leaving);
-          blocks <= blocks + 32'(leaving);
           flushed_q <= bad_q || !cfg_flush ? '0 : flushed_q - leaving;
-          tries_q <= '0;
+          tries_q   <= '0;
           if (alone_q != '0) alone_q <= alone_q - 1'b1;
-          if (bad_q) begin
-            lost   <= lost + 64'(oldest_rows);
-            failed <= failed + 1'b1;
-          end
         end else begin
           flushed_q <= '0;
           if (alone_q == '0) alone_q <= group_q;
