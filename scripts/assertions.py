@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that every assertion of the RTL has been seen to fire: one that cannot is worth nothing.
 
-A test shows it by `expect_failure="label"`, of a stream checker by the name it reports:
-`expect_failure="AXI4 ar: valid fell"`.
+A test shows it by `fires={"coroutine": "label"}`, of a stream checker by the name it reports:
+`fires={"coroutine": "AXI4 ar: valid fell"}`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def expected(text: str) -> set[str]:
     found = set()
     for function in ast.parse(text).body:
         nodes = list(ast.walk(function))
-        if any(isinstance(node, ast.keyword) and node.arg == "expect_failure" for node in nodes):
+        if any(isinstance(node, ast.keyword) and node.arg == "fires" for node in nodes):
             strings = (node.value for node in nodes if isinstance(node, ast.Constant))
             found.update(value for value in strings if isinstance(value, str))
     return found

@@ -67,6 +67,12 @@ HEADERS = """\
 COMPILER = ["c++", *(f"-DVM_{name}=0" for name in ("COVERAGE", "SC", "TIMING")), "-DVERILATOR=1"]
 COMPILER += [f"-DVM_TRACE{kind}=0" for kind in ("", "_FST", "_VCD", "_SAIF")]
 
+# Errors behind which a simulation stops that is to provoke them, and what its log has of each test.
+MANY = 2**31 - 1
+RUNNING = re.compile(
+    r" cocotb\.regression +running \S+\.(\w+) \(.*\n((?:(?!.* cocotb\.regression +running ).*\n)*)"
+)
+
 # An interface's type; or type and reset.
 Interface = str | tuple[str, str]
 
@@ -175,7 +181,7 @@ def simulate(
     interfaces: Mapping[str, Interface] | None = None,
     defines: Sequence[str] = (),
     testcase: str | Sequence[str] | None = None,
-    expect_failure: str | None = None,
+    fires: Mapping[str, str] | None = None,
 ) -> None:
     """Build `toplevel` with `parameters` and run the cocotb tests of `test_file`.
 
@@ -201,9 +207,9 @@ def simulate(
         Macros that are set, such as `SYNTHESIS`.
     testcase : str or sequence of str, optional
         Runs only these coroutines.
-    expect_failure : str, optional
-        For a test that an assertion in the RTL fires: the run must fail, with this text in its
-        output.
+    fires : mapping, optional
+        Coroutines that make an assertion in the RTL fire, and what it says. Only these run, one
+        behind the other: an assertion does not stop the simulation then.
 
     Raises
     ------
@@ -266,13 +272,14 @@ def simulate(
             test_module=test_path.stem,
             hdl_toplevel=toplevel,
             hdl_toplevel_lang="verilog",
-            testcase=testcase or os.environ.get("TESTCASE"),
+            testcase=list(fires or ()) or testcase or os.environ.get("TESTCASE"),
             seed=seed,
             build_dir=model,
             test_dir=results,
             results_xml=str(xml),
             log_file=log,
             timescale=("1ns", "1ps"),
+            plusargs=[f"+verilator+error+limit+{MANY}"] if fires else [],
             test_args=["--trace", "--trace-file", str(results / "dump.fst")] if waves else [],
             extra_env={"COCOTB_ANSI_OUTPUT": "0"},
         )
@@ -290,9 +297,11 @@ def simulate(
     elif not failures:
         failures = ["the simulator left no results"]
     output = log.read_text() if log.exists() else ""
-    if expect_failure is not None:
-        assert failures, f"{toplevel}: no failure where '{expect_failure}' was expected, log {log}"
-        assert expect_failure in output, f"{toplevel}: '{expect_failure}' is not in {log}"
+    if fires:
+        said = dict(RUNNING.findall(output))
+        for name, text in fires.items():
+            errors = [line for line in said.get(name, "").splitlines() if "%Error" in line]
+            assert any(text in line for line in errors), f"{name}: none says '{text}', log {log}"
         return
     if failures:
         print(output[-6000:])

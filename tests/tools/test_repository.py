@@ -64,10 +64,10 @@ def test_assertions_are_to_be_seen_firing(tmp_path: Path) -> None:
         '  fb_axis_check #(\n .Width(4),\n .Name ("m_axis")\n ) u_check ('
     )
     test = tb / "test_m.py"
-    test.write_text('"""in_range"""\nrun(expect_failure="here")\n')
+    test.write_text('"""in_range"""\nrun(fires={one: "here"})\n')
     missing = assertions.unprovoked(tmp_path)
     assert [line.split("'")[1] for line in missing] == ["in_range", "m_axis:"]
-    test.write_text('run(["here", "in_range", "m_axis: valid fell"], expect_failure=one)\n')
+    test.write_text('run(["here", "in_range", "m_axis: valid fell"], fires=some)\n')
     assert assertions.unprovoked(tmp_path) == []
 
 

@@ -70,11 +70,10 @@ def test_gray(width: int) -> None:
 
 
 def test_steps_by_one_fires() -> None:
-    """The assertion stops the simulation."""
+    """Each assertion fires."""
     simulate(
         __file__,
         "fb_common_gray_sync",
         {"Width": 4},
-        testcase="jump",
-        expect_failure="steps_by_one",
+        fires={"jump": "steps_by_one"},
     )

@@ -69,11 +69,10 @@ def test_ram(width: int, depth: int) -> None:
 
 
 def test_write_in_range_fires() -> None:
-    """The assertion stops the simulation."""
+    """Each assertion fires."""
     simulate(
         __file__,
         "fb_common_lutram",
         {"Width": 37, "Depth": 48},
-        testcase="write_beyond",
-        expect_failure="write_in_range",
+        fires={"write_beyond": "write_in_range"},
     )

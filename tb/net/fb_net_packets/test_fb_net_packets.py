@@ -285,9 +285,9 @@ def test_packets() -> None:
 
 
 def test_checker_fires() -> None:
-    """The stream checker stops the simulation."""
+    """The stream checker fires."""
     message = "m_axis_head: valid fell"
-    simulate(__file__, "fb_net_packets", testcase="withdraw", expect_failure=message)
+    simulate(__file__, "fb_net_packets", fires={"withdraw": message})
 
 
 def test_assertion_fires() -> None:
@@ -295,6 +295,5 @@ def test_assertion_fires() -> None:
     simulate(
         __file__,
         "fb_net_packets",
-        testcase="from_the_middle",
-        expect_failure="frame_from_its_beginning",
+        fires={"from_the_middle": "frame_from_its_beginning"},
     )

@@ -131,5 +131,5 @@ def test_command_table(tags: int) -> None:
 
 
 def test_assertion_fires() -> None:
-    """The assertion stops the simulation."""
-    run(4, testcase="finish_what_is_free", expect_failure="a_finish_in_use")
+    """Each assertion fires."""
+    run(4, fires={"finish_what_is_free": "a_finish_in_use"})

@@ -493,5 +493,5 @@ def test_reorder(drives: int, pages: int) -> None:
 
 
 def test_assertion_fires() -> None:
-    """The assertion stops the simulation."""
-    run(1, testcase="withdraw", expect_failure="m_axis_wrsp: valid fell")
+    """Each assertion fires."""
+    run(1, fires={"withdraw": "m_axis_wrsp: valid fell"})

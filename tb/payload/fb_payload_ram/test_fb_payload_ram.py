@@ -112,5 +112,5 @@ def test_synthesized(latency: int) -> None:
 
 
 def test_no_double_write_fires() -> None:
-    """The assertion stops the simulation."""
-    run(16, 2, testcase="write_twice", expect_failure="no_double_write")
+    """Each assertion fires."""
+    run(16, 2, fires={"write_twice": "no_double_write"})

@@ -79,6 +79,6 @@ def test_add() -> None:
 
 
 def test_checker_fires() -> None:
-    """The checker stops the simulation."""
+    """The checker fires."""
     message = "m_axis_object: valid fell"
-    simulate(__file__, "fb_pe_add", testcase="withdraw", expect_failure=message)
+    simulate(__file__, "fb_pe_add", fires={"withdraw": message})

@@ -113,6 +113,5 @@ def test_results_are_watched() -> None:
         "entered_chain",
         filelist=ELEMENTS,
         extra_sources=CHAIN,
-        testcase="withdraw",
-        expect_failure="u_result_2_mean.u_result",
+        fires={"withdraw": "u_result_2_mean.u_result"},
     )

@@ -91,6 +91,5 @@ def test_stages_are_watched() -> None:
         "fb_pe_chain",
         filelist=ELEMENTS,
         extra_sources=[CHAIN],
-        testcase="withdraw",
-        expect_failure="u_check_0_pass.u_out",
+        fires={"withdraw": "u_check_0_pass.u_out"},
     )

@@ -211,6 +211,5 @@ def test_assertion_fires() -> None:
         __file__,
         "fb_pe_entry",
         filelist="rtl/pe/elements.f",
-        testcase="one_too_many_leaves",
-        expect_failure="leaves_what_entered",
+        fires={"one_too_many_leaves": "leaves_what_entered"},
     )

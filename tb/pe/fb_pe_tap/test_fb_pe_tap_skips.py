@@ -149,9 +149,12 @@ def test_the_branch_is_skipped() -> None:
 
 def test_assertions_fire() -> None:
     """Each of them."""
-    for testcase, text in [
-        ("no_room", "copy_has_room"),
-        ("no_room_for_a_null", "null_has_room"),
-        ("withdraw_result", "m_axis_result: valid fell"),
-    ]:
-        run(__file__, skips=True, testcase=testcase, expect_failure=text)
+    run(
+        __file__,
+        skips=True,
+        fires={
+            "no_room": "copy_has_room",
+            "no_room_for_a_null": "null_has_room",
+            "withdraw_result": "m_axis_result: valid fell",
+        },
+    )

@@ -257,5 +257,5 @@ def test_parity_join() -> None:
 
 
 def test_assertion_fires() -> None:
-    """The assertion stops the simulation."""
-    run(testcase="unknown_piece", expect_failure="a_piece_known")
+    """Each assertion fires."""
+    run(fires={"unknown_piece": "a_piece_known"})

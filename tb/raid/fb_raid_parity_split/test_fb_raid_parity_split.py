@@ -260,5 +260,5 @@ def test_parity_split() -> None:
 
 
 def test_assertion_fires() -> None:
-    """The assertion stops the simulation."""
-    run(testcase="withdraw_piece", expect_failure="part: valid fell")
+    """Each assertion fires."""
+    run(fires={"withdraw_piece": "part: valid fell"})

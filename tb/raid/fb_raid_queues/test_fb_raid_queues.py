@@ -156,5 +156,5 @@ def test_queues(drives: int, depth: int) -> None:
 
 
 def test_assertion_fires() -> None:
-    """The assertion stops the simulation."""
-    run(2, 8, testcase="overfull", expect_failure="a_has_room")
+    """Each assertion fires."""
+    run(2, 8, fires={"overfull": "a_has_room"})
