@@ -67,11 +67,11 @@ HEADERS = """\
 COMPILER = ["c++", *(f"-DVM_{name}=0" for name in ("COVERAGE", "SC", "TIMING")), "-DVERILATOR=1"]
 COMPILER += [f"-DVM_TRACE{kind}=0" for kind in ("", "_FST", "_VCD", "_SAIF")]
 
-# Errors behind which a simulation stops that is to provoke them, and what its log has of each test.
+# Errors behind which a simulation stops that is to provoke them; in its log the beginning of a test,
+# and an error with its time.
 MANY = 2**31 - 1
-RUNNING = re.compile(
-    r" cocotb\.regression +running \S+\.(\w+) \(.*\n((?:(?!.* cocotb\.regression +running ).*\n)*)"
-)
+RUNNING = re.compile(r"^.* cocotb\.regression +running [^.\s]+\.(\S+) \(\d+/\d+\)$", re.M)
+ERROR = re.compile(r"^\[(\d+)\] %Error: (.*)$", re.M)
 
 # An interface's type; or type and reset.
 Interface = str | tuple[str, str]
@@ -170,6 +170,13 @@ def _bench(source: Path, interfaces: Mapping[str, Interface], folder: Path) -> P
     return path
 
 
+def errors_of(log: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the errors of each coroutine in a simulation's log, with their times, in order."""
+    _, *parts = RUNNING.split(log)
+    names, texts = parts[::2], parts[1::2]
+    return {name: ERROR.findall(text) for name, text in zip(names, texts, strict=True)}
+
+
 def simulate(
     test_file: str,
     toplevel: str,
@@ -208,8 +215,8 @@ def simulate(
     testcase : str or sequence of str, optional
         Runs only these coroutines.
     fires : mapping, optional
-        Coroutines that make an assertion in the RTL fire, and what it says. Only these run, one
-        behind the other: an assertion does not stop the simulation then.
+        Coroutines that make an assertion in the RTL fire, and what the first one to fire says.
+        Only these run, one behind the other: an assertion does not stop the simulation then.
 
     Raises
     ------
@@ -266,7 +273,8 @@ def simulate(
     sys.path.insert(0, str(test_path.parent))
     log = results / "run.log"
     xml = results / "results.xml"
-    xml.unlink(missing_ok=True)
+    for path in (xml, log):
+        path.unlink(missing_ok=True)
     try:
         runner.test(
             test_module=test_path.stem,
@@ -298,10 +306,11 @@ def simulate(
         failures = ["the simulator left no results"]
     output = log.read_text() if log.exists() else ""
     if fires:
-        said = dict(RUNNING.findall(output))
+        assert xml.exists(), f"{toplevel}: {failures}, log {log}"
+        said = errors_of(output)
         for name, text in fires.items():
-            errors = [line for line in said.get(name, "").splitlines() if "%Error" in line]
-            assert any(text in line for line in errors), f"{name}: none says '{text}', log {log}"
+            first = [line for at, line in said.get(name, []) if at == said[name][0][0]]
+            assert any(text in line for line in first), f"{name}: {first}, not '{text}', log {log}"
         return
     if failures:
         print(output[-6000:])

@@ -9,7 +9,7 @@
 //              remembered, so that a frame that comes late is told from one that comes twice.
 // Handshake:   valid/ready; `m_*` follows `s_*`, but for a frame's first beat, which waits a cycle, in
 //              which its header is looked at. `m_axis_head` is a stream of its own: the first beat of a
-//              frame waits until the word before has been taken.
+//              frame that is taken waits until the word before has been taken.
 // Latency:     1 cycle from a frame's first beat, 0 behind it; 2 to the head.
 // Throughput:  a beat in every cycle, and one cycle for each frame.
 // Limits:      one extent is open at a time. `forget` is high only while no frame is there.

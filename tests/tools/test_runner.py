@@ -50,3 +50,27 @@ def test_a_cache_that_is_no_folder_is_done_without(
     place.write_text("")
     monkeypatch.setenv("FOREBAY_CACHE", str(place))
     assert runner._headers(INCLUDE) is None
+
+
+def test_errors_are_those_of_their_coroutine() -> None:
+    """Each with its time; also of a coroutine with parameters, and of one without errors."""
+    log = """\
+     0.00ns INFO     cocotb.regression                  running test_m.one (1/3)
+[24000] %Error: m.sv:5: Assertion failed in m.a: first
+%Error: m.sv:5: Verilog $stop
+[28000] %Error: m.sv:5: Assertion failed in m.b: second
+    28.00ns INFO     cocotb.regression                  test_m.one passed
+    28.00ns INFO     cocotb.regression                  running test_m.two/idle=0.5/bus=x (2/3)
+    40.00ns INFO     cocotb.regression                  running test_m.three (3/3)
+[44000] %Error: m.sv:9: Assertion failed in m.c: third
+"""
+    fails = "m.sv:{}: Assertion failed in m.{}"
+    assert runner.errors_of(log) == {
+        "one": [
+            ("24000", fails.format(5, "a: first")),
+            ("28000", fails.format(5, "b: second")),
+        ],
+        "two/idle=0.5/bus=x": [],
+        "three": [("44000", fails.format(9, "c: third"))],
+    }
+    assert runner.errors_of("nothing ran\n") == {}

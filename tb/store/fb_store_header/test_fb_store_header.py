@@ -367,10 +367,10 @@ async def third_page(dut) -> None:
     bench = Bench(dut)
     await bench.start()
     cocotb.start_soon(bench.offer([random_facts()], 0.0))
-    while True:
+    await harness.until(dut.clk, dut.head_done)
+    for _ in range(3):
+        dut.due_q.value = 1
         await FallingEdge(dut.clk)
-        if dut.head_done.value == 1:
-            dut.due_q.value = 1
 
 
 @harness.provocation
