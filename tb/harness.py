@@ -32,7 +32,7 @@ from cocotbext.axi import (
 
 PERIOD_NS = 4
 
-# Lines of the simulator and ours stand in the log in the order in which they came.
+# The simulator's lines and cocotb's stand in the log in the order in which they were printed.
 _libc = ctypes.CDLL(None)
 _libc.setlinebuf(ctypes.c_void_p.in_dll(_libc, "stdout"))
 
@@ -47,10 +47,10 @@ def provocation(coroutine: Callable[..., Awaitable[None]]) -> cocotb.test:
     provoke = made.func
 
     async def provoked(dut, **options: object) -> None:
-        # What it provokes may be an error for a bus model, too.
+        # A bus model may find the provoked error, too, and raise.
         with contextlib.suppress(Exception):
             await provoke(dut, **options)
-        # Assertions are judged behind the edge with which it has ended.
+        # The assertions of the clock edge at which it ends are evaluated after the edge.
         await Timer(1, "step")
 
     made.func = provoked

@@ -67,8 +67,8 @@ HEADERS = """\
 COMPILER = ["c++", *(f"-DVM_{name}=0" for name in ("COVERAGE", "SC", "TIMING")), "-DVERILATOR=1"]
 COMPILER += [f"-DVM_TRACE{kind}=0" for kind in ("", "_FST", "_VCD", "_SAIF")]
 
-# Errors behind which a simulation stops that is to provoke them; in its log the beginning of a
-# test, and an error with its time.
+# A simulation that provokes errors goes on behind them, up to this number. In its log: the line
+# with which a coroutine begins, and that of an error, with its time.
 MANY = 2**31 - 1
 RUNNING = re.compile(r"^.* cocotb\.regression +running [^.\s]+\.(\S+) \(\d+/\d+\)$", re.M)
 ERROR = re.compile(r"^\[(\d+)\] %Error: (.*)$", re.M)

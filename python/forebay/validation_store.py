@@ -79,6 +79,13 @@ def ring_lines(cuts: dict[str, Any]) -> list[Line]:
     return [
         ("losses of power in a ring that is gone round", "≥ 300", tried, cuts["cuts"] >= 300),
         (
+            "its flushed index records that are missing, where no newer data may lie on their "
+            "extents",
+            "0",
+            f"{cuts['broken']} of {cuts['promised_rows']:,}",
+            cuts["broken"] == 0 < cuts["promised_rows"],
+        ),
+        (
             "its images with an index record that counts and whose extent is not whole",
             "0",
             f"{cuts['broken']}; {cuts['rows']:,} index records were read",

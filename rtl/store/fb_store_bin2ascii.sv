@@ -358,9 +358,10 @@ module fb_store_bin2ascii
     end
   end
 
-  // A digit has room for what a lower one carries into it: N bits more, and it is a number below
-  // 10 * 2^N, of which its last digit stays. What it carries itself is told before all of them
-  // have come: the next bit is that of its fifths.
+  // A number is doubled N times at once. A digit D becomes 2^N * D + C, where C, below 2^N, is what the
+  // digit below carries into it; the last decimal digit of that stays, the rest is carried on. Bit
+  // by bit, the highest first: with the bits of C that are known a digit has the value V, and the
+  // next bit that it carries is 1 if V / 5 is odd.
   localparam int unsigned Values = 10 << Bits;
   typedef logic [$clog2(Values)-1:0] value_t;
 

@@ -269,7 +269,7 @@ module fb_store_index
   logic   again_q;  // behind the region's end comes its beginning
   logic ends_q, few_q;  // `left_q` is 0, or less than Blocks; a cycle late
   logic settled_q;  // `left_q` has not changed since
-  logic summed_q, ends, none, lose, loses, last_try, give_up, moves, steps, last, last_block;
+  logic summed_q, ends, none, lose, counts_lost, last_try, give_up, moves, steps, last, last_block;
   count_t candidates, group, leaving, placed;
   logic [31:0] sum_q;
   logic [RowBits:0] oldest_rows;
@@ -294,7 +294,7 @@ module fb_store_index
   assign give_up = bad_q && alone_q != '0 && last_try;
   assign leaving = lose ? count_t'(1) :
       send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
-  assign loses = lose || (bad_q && leaving != '0);
+  assign counts_lost = lose || (bad_q && leaving != '0);
   assign placed = lose && none ? '0 : leaving;
 
   fb_common_lutram #(
@@ -371,7 +371,7 @@ module fb_store_index
     at_q   <= at_q + PageBits'(placed);
     left_q <= left_q - PageBits'(placed);
     blocks <= blocks + 32'(placed);
-    if (loses) begin
+    if (counts_lost) begin
       lost   <= lost + 64'(oldest_rows);
       failed <= failed + 32'(placed != '0);
     end

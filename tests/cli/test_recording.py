@@ -14,7 +14,7 @@ import google_crc32c
 import numpy as np
 import pyarrow as pa
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, Run
+from driving import BAD_INPUT, BAD_RESULT, DAMAGED, GOOD, Run
 from scapy.utils import wrpcap
 from test_record import frames, make_objects
 
@@ -171,6 +171,24 @@ def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
         each = 1 + any(name.endswith(".json") for name in files[:-1])
         assert len(files) == each * rows + 1 and not listed.stderr
     assert rings > 0
+
+
+@pytest.mark.parametrize("layout", ["objects", "samples"])
+def test_a_block_of_the_index_is_refused(forebay: Run, tmp_path: Path, layout: str) -> None:
+    """Its index records are lost: that is told. Headers have them again, samples have none."""
+    stride = 'stride = "128KiB"\n' if layout == "samples" else ""
+    (tmp_path / "x.toml").write_text(f'{SMALL}[sink]\nlayout = "{layout}"\n{stride}')
+    words = ["--generate", "8MB", "--object", "100KB", "--fault", "fail=0x280@lba=4104..4105:99"]
+    answer = forebay("record", tmp_path / "x.toml", *words, "-o", "json", code=BAD_RESULT)
+    report = answer.report
+    assert report["closed"] and not report["wrong"] and report["stored"]["count"] == 80
+    lost = report["rows_lost"]
+    assert 0 < lost < 80
+    answer = forebay("record", tmp_path / "x.toml", *words, "--overwrite", code=BAD_RESULT)
+    assert f"{lost} index records were lost" in answer.out
+    code = DAMAGED if layout == "samples" else GOOD
+    listed = forebay("store", "ls", "--rows", tmp_path / "drive.img", "-o", "json", code=code)
+    assert len(listed.report["extents"]) == (80 - lost if layout == "samples" else 80)
 
 
 @pytest.mark.parametrize("megabytes", [1, 9])

@@ -172,9 +172,9 @@ pub struct Config {
     pub more_drives: Vec<Drive>,
     /// Cycles without progress after which a run ends with [`Error::Stuck`]. Progress is a beat of
     /// the user's streams, a doorbell, a submission or completion entry, payload, a frame; of our
-    /// pause frames only 400 in a row count, and accesses to registers do not. What may take long by right is
-    /// added: pauses of [`Config::stalls`], the driver's time-out of a command if it is 100 million
-    /// cycles or less, what a drive has scheduled, a source that has nothing to be sent yet.
+    /// pause frames only 400 in a row count, and accesses to registers do not. What may take long by
+    /// right is added: pauses of [`Config::stalls`], the driver's time-out of a command if it is 100
+    /// million cycles or less, what a drive has scheduled, a source that has nothing to send yet.
     pub watchdog: u64,
     /// Bytes that were never written, and payload that is no longer valid, hold patterns in the place of
     /// zeros: media without a file, on-board DRAM, the payload buffer on chip, payload in host

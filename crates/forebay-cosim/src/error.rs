@@ -115,8 +115,9 @@ pub enum Error {
     Stuck {
         /// When it was noticed.
         cycle: u64,
-        /// Cycles since a beat, an entry, a doorbell, payload or a frame last moved, a drive had something
-        /// scheduled, or a source had nothing to be sent yet. `cycle - idle` is where waves of the hang should begin.
+        /// Cycles since a beat, an entry, a doorbell, payload or a frame last moved, a drive had
+        /// something scheduled, or a source had nothing to send yet. `cycle - idle` is where waves of
+        /// the hang should begin.
         idle: u64,
         /// What waits for what: transactions, ports, commands that drives hold.
         waiting: String,

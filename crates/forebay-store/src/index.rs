@@ -226,7 +226,7 @@ struct Voids {
     /// Newer ones lie on them.
     overlapped: u64,
     /// Those of a block that is missing may.
-    doubtful: u64,
+    in_gap: u64,
     /// What came behind the newest index record may.
     overtaken: u64,
 }
@@ -306,7 +306,7 @@ impl Index {
     /// recording that is open so is what data without an index record may lie on.
     fn find_voids(&self, disk: &dyn Disk, form: &Form) -> (Vec<Voids>, bool) {
         let (mut cover, mut complete) = (Cover::default(), true);
-        let (mut doubtful, mut ahead) = (Cover::default(), Cover::default());
+        let (mut gaps, mut ahead) = (Cover::default(), Cover::default());
         // A block is missing; where the oldest extent lies that was seen.
         let (mut gap, mut oldest) = (false, None);
         let mut voids = vec![Voids::default(); (self.head - self.first) as usize];
@@ -333,7 +333,7 @@ impl Index {
                 {
                     form.between(extent.behind(), next)
                         .into_iter()
-                        .for_each(|part| doubtful.add(part));
+                        .for_each(|part| gaps.add(part));
                 }
                 if oldest.is_none() && form.closed.is_none() && form.ahead > 0 {
                     let end = form.behind(extent.behind(), form.ahead);
@@ -346,8 +346,8 @@ impl Index {
                 // An extent without a byte of payload has its page.
                 if row.stored() && cover.touches(&range) {
                     mask.overlapped |= 1 << bit;
-                } else if row.stored() && doubtful.touches(&range) {
-                    mask.doubtful |= 1 << bit;
+                } else if row.stored() && gaps.touches(&range) {
+                    mask.in_gap |= 1 << bit;
                 } else if row.stored() && ahead.touches(&range) {
                     mask.overtaken |= 1 << bit;
                 }
@@ -364,8 +364,8 @@ impl Index {
     }
 
     /// Blocks with index records on which those of a missing block may lie, and which.
-    pub fn doubtful(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.void(|voids| voids.doubtful)
+    pub fn in_gaps(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.void(|voids| voids.in_gap)
     }
 
     /// Blocks with index records that data without one may lie on, and which.
@@ -389,7 +389,7 @@ impl Index {
         let voids = self.voids.as_ref().zip(at.ok());
         let voids = voids.and_then(|(voids, at)| voids.get(at));
         voids.is_some_and(|voids| {
-            (voids.overlapped | voids.doubtful | voids.overtaken) >> row & 1 != 0
+            (voids.overlapped | voids.in_gap | voids.overtaken) >> row & 1 != 0
         })
     }
 }

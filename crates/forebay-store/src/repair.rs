@@ -548,7 +548,7 @@ fn ring(recording: &Recording<'_>, force: bool, report: &mut Repair, see: See<'_
         });
         plan.blocks.push((*number, rows.collect()));
     }
-    // What is void is so before a mended block says what lies there.
+    // Old index records are voided first: a rebuilt block describes newer extents in the same places.
     plan.blocks.extend(mended);
     report.rows = (report.rows + found.judged).saturating_sub(report.rows_voided);
     plan.new.extend(&found.new);

@@ -114,7 +114,7 @@ impl Ring {
             mended.add(found.at..pages(found.end));
         }
         if mended.count() > 0 {
-            ring.judge(recording, recording.index.doubtful(), &mended, see)?;
+            ring.judge(recording, recording.index.in_gaps(), &mended, see)?;
         }
         if let Some(closed) = superblock.closed {
             ring.head = closed.end;
@@ -128,7 +128,7 @@ impl Ring {
 
     fn survey(&mut self, recording: &Recording<'_>, see: See<'_>) -> Result<()> {
         let index = &recording.index;
-        let voids = index.overlapped().chain(index.doubtful());
+        let voids = index.overlapped().chain(index.in_gaps());
         for (number, void) in voids.chain(index.overtaken()) {
             let block = recording.block(number);
             let rows = block.iter().flat_map(|block| &block.rows);

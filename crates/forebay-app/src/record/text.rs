@@ -324,7 +324,8 @@ fn verdict(report: &Report) -> (bool, String) {
     }
     if summary.rows_lost > 0 {
         let text = format!(
-            "{} extents are stored without an index record: it found no room, or was given up",
+            "{} index records were lost: the index had no room (`smallest` of [sink] makes it larger), \
+             or the drive refused them; `forebay store ls` lists what could be recovered",
             count(summary.rows_lost)
         );
         return (false, text);
