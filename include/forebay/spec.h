@@ -115,6 +115,7 @@
 #define FB_BAR0_HOST_CONTROL     0xb0000u
 #define FB_BAR0_NET_CONTROL      0xc0000u
 #define FB_BAR0_RECORDER_CONTROL 0xc1000u
+#define FB_BAR0_ELEMENTS         0xd0000u
 #define FB_BAR0_HOST             0x400000u
 #define FB_BAR0_DATA             0x1000000u
 #define FB_BAR0_BYTES_DRAM       0x10000000u
@@ -182,6 +183,20 @@
 #define FB_PACKET_ENDS_OBJECT 0x2u
 #define FB_PACKET_TAG_BITS    0x20u
 #define FB_PACKET_HEAD_BITS   0x140u
+
+/* Registers of processing elements: windows, offsets in the chain's own */
+#define FB_ELEMENTS_IDENTITY       0xfb9e0001u
+#define FB_ELEMENTS_COUNT          0x8u
+#define FB_ELEMENTS_WINDOW_BYTES   0x1000u
+#define FB_ELEMENTS_CHAIN          0x8000u
+#define FB_ELEMENTS_BYTES          0x10000u
+#define FB_ELEMENTS_IDENTITY_AT    0x0u
+#define FB_ELEMENTS_PRESENT_AT     0x4u
+#define FB_ELEMENTS_REFUSED_AT     0x8u
+#define FB_ELEMENTS_SILENT_AT      0xcu
+#define FB_ELEMENTS_SETTINGS_AT    0x400u
+#define FB_ELEMENTS_STREAMS        0x10u
+#define FB_ELEMENTS_SETTINGS_BYTES 0x80u
 
 /* Index of the store: bits of a row's flags */
 #define FB_ROW_COUNTS   0x1u

@@ -118,6 +118,7 @@ package fb_spec_pkg;
   localparam int unsigned BAR0_HOST_CONTROL = 'hb0000;
   localparam int unsigned BAR0_NET_CONTROL = 'hc0000;
   localparam int unsigned BAR0_RECORDER_CONTROL = 'hc1000;
+  localparam int unsigned BAR0_ELEMENTS = 'hd0000;
   localparam int unsigned BAR0_HOST = 'h400000;
   localparam int unsigned BAR0_DATA = 'h1000000;
   localparam int unsigned BAR0_BYTES_DRAM = 'h10000000;
@@ -185,6 +186,20 @@ package fb_spec_pkg;
   localparam logic [1:0] PACKET_ENDS_OBJECT = 2'h2;
   localparam int unsigned PACKET_TAG_BITS = 32;
   localparam int unsigned PACKET_HEAD_BITS = 320;
+
+  // Registers of processing elements: windows, offsets in the chain's own
+  localparam logic [31:0] ELEMENTS_IDENTITY = 32'hfb9e0001;
+  localparam int unsigned ELEMENTS_COUNT = 8;
+  localparam int unsigned ELEMENTS_WINDOW_BYTES = 'h1000;
+  localparam int unsigned ELEMENTS_CHAIN = 'h8000;
+  localparam int unsigned ELEMENTS_BYTES = 'h10000;
+  localparam int unsigned ELEMENTS_IDENTITY_AT = 0;
+  localparam int unsigned ELEMENTS_PRESENT_AT = 4;
+  localparam int unsigned ELEMENTS_REFUSED_AT = 8;
+  localparam int unsigned ELEMENTS_SILENT_AT = 12;
+  localparam int unsigned ELEMENTS_SETTINGS_AT = 1024;
+  localparam int unsigned ELEMENTS_STREAMS = 16;
+  localparam int unsigned ELEMENTS_SETTINGS_BYTES = 128;
 
   // Index of the store: bits of a row's flags
   localparam logic [15:0] ROW_COUNTS = 16'h1;

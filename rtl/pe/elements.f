@@ -5,6 +5,8 @@ rtl/pe/fb_pe_check.sv
 rtl/pe/fb_pe_check_result.sv
 rtl/pe/fb_pe_entry.sv
 rtl/pe/fb_pe_tap.sv
+rtl/pe/fb_pe_windows.sv
+rtl/pe/fb_pe_settings.sv
 rtl/pe/fb_pe_pass.sv
 rtl/pe/fb_pe_add.sv
 rtl/pe/fb_pe_mean.sv

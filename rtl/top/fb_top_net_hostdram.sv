@@ -7,8 +7,8 @@
 // through the chain, and results come back by it. An element puts out a packet for each packet, in order, and at
 // most one makes results.
 //
-// Connect as fb_top_hostdram; to the MAC, 512 bit at 322.265625 MHz, in its own clock; and s_axil_net
-// and s_axil_rec to the bridge's memory-mapped master as well. The chain, fb_pe_chain, is in no
+// Connect as fb_top_hostdram; to the MAC, 512 bit at 322.265625 MHz, in its own clock; and s_axil_net,
+// s_axil_rec and s_axil_pe to the bridge's memory-mapped master as well. The chain, fb_pe_chain, is in no
 // filelist but rtl/pe/pe.f: a pipeline brings its own (docs/reference/pipelines.md).
 //
 //
@@ -214,7 +214,28 @@ module fb_top_net_hostdram #(
     output logic [63:0] s_axil_rec_rdata,
     output logic [1:0] s_axil_rec_rresp,
     output logic s_axil_rec_rvalid,
-    input wire s_axil_rec_rready
+    input wire s_axil_rec_rready,
+
+    // Registers of the processing elements.
+    input wire [15:0] s_axil_pe_awaddr,
+    input wire [2:0] s_axil_pe_awprot,
+    input wire s_axil_pe_awvalid,
+    output logic s_axil_pe_awready,
+    input wire [31:0] s_axil_pe_wdata,
+    input wire [3:0] s_axil_pe_wstrb,
+    input wire s_axil_pe_wvalid,
+    output logic s_axil_pe_wready,
+    output logic [1:0] s_axil_pe_bresp,
+    output logic s_axil_pe_bvalid,
+    input wire s_axil_pe_bready,
+    input wire [15:0] s_axil_pe_araddr,
+    input wire [2:0] s_axil_pe_arprot,
+    input wire s_axil_pe_arvalid,
+    output logic s_axil_pe_arready,
+    output logic [31:0] s_axil_pe_rdata,
+    output logic [1:0] s_axil_pe_rresp,
+    output logic s_axil_pe_rvalid,
+    input wire s_axil_pe_rready
 );
 
   fb_axis_if s_axis_wr (.*);

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, ROOT, Run
 from scapy.layers.inet import IP, UDP
@@ -98,7 +100,7 @@ def test_elements_are_listed(forebay: Run) -> None:
     assert {element["name"] for element in elements} >= {"add", "pass"}
 
 
-@pytest.mark.parametrize(("kind", "cfg"), [([], 1), (["--result"], 100)])
+@pytest.mark.parametrize(("kind", "cfg"), [([], 1), (["--result"], 100), (["--registers"], 0)])
 def test_an_element_of_ones_own(forebay: Run, tmp_path: Path, kind: list[str], cfg: int) -> None:
     """Made, tested, used in a pipeline, and all of it formatted as ours is."""
     made = forebay("new", "pe", "turn_2", *kind, "--into", tmp_path)
@@ -126,12 +128,12 @@ def test_an_element_of_ones_own(forebay: Run, tmp_path: Path, kind: list[str], c
     assert report["cfg"][0] == cfg
 
 
-def capture(data: bytes, part: int = 8940) -> list[Packet]:
+def capture(data: bytes, part: int = 8940, stream: int = 0) -> list[Packet]:
     """Make the frames that carry an object, one every microsecond."""
     found = []
     for number, at in enumerate(range(0, len(data), part)):
         flags = (at == 0) | (at + part >= len(data)) << 1
-        framing = header(number, 0, at or len(data), flags, stream=0)
+        framing = header(number, 0, at or len(data), flags, stream=stream)
         frame = Ether(dst="02:46:42:00:00:01", src="02:00:00:00:00:01")
         frame /= IP(src="10.77.0.1", dst="10.77.0.2") / UDP(sport=7, dport=64257)
         frame /= Raw(framing + data[at : at + part])
@@ -141,22 +143,38 @@ def capture(data: bytes, part: int = 8940) -> list[Packet]:
 
 
 def test_elements_between_wire_and_flash(forebay: Run, tmp_path: Path) -> None:
-    """An object goes through ours and one's own, and what lands on the drive is right."""
+    """Objects of two streams go through ours and one's own, and what lands on the drive is right.
+
+    One has a setting, one a register whose bytes come out of a file, one other settings by stream.
+    """
     forebay("new", "pe", "turned", "--into", tmp_path)
-    own = "[[pe]]\nname = 'turned'\npath = 'turned'\ninvert = true\n"
+    forebay("new", "pe", "masked", "--registers", "--into", tmp_path)
+    mask = random.Random(7).randbytes(16)
+    (tmp_path / "mask").write_bytes(mask)
     keys = (
-        "[[pe]]\nname = 'add'\naddend = 7\n" + own + "[[ssd]]\nimage = 'disk.img'\nsize = '64MiB'\n"
+        "[source]\nstreams = 2\n"
+        "[[pe]]\nname = 'turned'\npath = 'turned'\ninvert = true\n"
+        "[[pe]]\nname = 'masked'\npath = 'masked'\nmask = { file = 'mask' }\n"
+        "[[pe]]\nname = 'add'\naddend = 7\n[[pe.streams]]\nstream = 1\naddend = 9\n"
+        "[[ssd]]\nimage = 'disk.img'\nsize = '64MiB'\n"
     )
     pipeline = write(tmp_path, keys)
-    data = random.Random(5).randbytes(50_001)
-    wrpcap(str(tmp_path / "x.pcap"), capture(data))
+    shown = " ".join(forebay("pipeline", "check", pipeline).out.split())
+    assert "mask = mask, 16 bytes" in shown and "of stream 1 0x0000000100000009" in shown
+    data = [random.Random(stream).randbytes(50_001) for stream in range(2)]
+    frames = [frame for stream in range(2) for frame in capture(data[stream], stream=stream)]
+    for number, frame in enumerate(frames):
+        frame.time = number * 1e-6
+    wrpcap(str(tmp_path / "x.pcap"), frames)
     forebay("record", pipeline, "--pcap", tmp_path / "x.pcap")
     forebay("store", "extract", tmp_path / "disk.img", tmp_path / "out")
-    (found,) = (path.read_bytes() for path in (tmp_path / "out").rglob("*.bin"))
-    words = [data[at : at + 4] for at in range(0, len(data), 4)]
-    sums = ((int.from_bytes(word, "little") + 7) % 2**32 for word in words)
-    added = b"".join(total.to_bytes(4, "little") for total in sums)[: len(data)]
-    assert found == bytes(byte ^ 0xFF for byte in added)
+    found = {path.read_bytes() for path in (tmp_path / "out").rglob("*.bin")}
+    expected = set()
+    for one, addend in zip(data, (7, 9), strict=True):
+        masked = bytes(a ^ b ^ 0xFF for a, b in zip(one, itertools.cycle(mask), strict=False))
+        words = np.frombuffer(masked + bytes(-len(one) % 4), "<u4") + np.uint32(addend)
+        expected.add(words.tobytes()[: len(one)])
+    assert found == expected
 
 
 def test_an_element_that_is_wrong(forebay: Run, tmp_path: Path) -> None:

@@ -36,13 +36,25 @@ macro_rules! template {
 const PE: Template = template!("pe");
 /// The template of one that judges them.
 const PE_RESULT: Template = template!("pe_result");
+/// The template of one with registers.
+const PE_REGISTERS: Template = template!("pe_registers");
 
-/// Makes the folder of an element of this name in `into`, of one that gives results where these are
-/// wanted; returns it, and its files.
+/// What an element has, beside two streams and 64 bits of settings.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Nothing.
+    Plain,
+    /// Results.
+    Result,
+    /// Registers.
+    Registers,
+}
+
+/// Makes the folder of an element of this name in `into`; returns it, and its files.
 ///
 /// # Errors
 /// A name that cannot be, a folder that is there already, or a file that cannot be written.
-pub fn element(name: &str, into: &Path, result: bool) -> Result<(PathBuf, Vec<PathBuf>)> {
+pub fn element(name: &str, into: &Path, kind: Kind) -> Result<(PathBuf, Vec<PathBuf>)> {
     if let Some(fault) = name_fault(name) {
         return Err(Failure::input(
             "NAME",
@@ -64,7 +76,12 @@ pub fn element(name: &str, into: &Path, result: bool) -> Result<(PathBuf, Vec<Pa
         _ => failed(error),
     })?;
     let mut written = Vec::new();
-    for (path, text) in if result { PE_RESULT } else { PE } {
+    let template = match kind {
+        Kind::Plain => PE,
+        Kind::Result => PE_RESULT,
+        Kind::Registers => PE_REGISTERS,
+    };
+    for (path, text) in template {
         let path = folder.join(path.replace(NAME, name));
         write(&path, &filled(text, name))?;
         written.push(path);

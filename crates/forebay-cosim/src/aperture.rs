@@ -23,6 +23,8 @@ pub(crate) enum Place {
     HostControl,
     Net,
     Recorder,
+    /// Registers of processing elements.
+    Elements,
     /// None of these.
     Nothing,
 }

@@ -8,7 +8,7 @@ use forebay_driver::Outbound;
 use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
 use forebay_spec::nvme::Cqe;
-use forebay_spec::recorder::regs as recorder;
+use forebay_spec::recorder::{elements, regs as recorder};
 use forebay_spec::streamer::{bar0, regs, window};
 
 use crate::aperture::{Apertures, Place};
@@ -209,6 +209,9 @@ impl Bridge {
             let range = bar0::RECORDER_CONTROL..bar0::RECORDER_CONTROL + bar0::NET_CONTROL_BYTES;
             let door = self.add_registers(net.recorder, "recorder registers");
             self.route(Place::Recorder, range, door, 0);
+            let range = bar0::ELEMENTS..bar0::ELEMENTS + elements::BYTES;
+            let door = self.add_registers(net.elements, "registers of elements");
+            self.route(Place::Elements, range, door, 0);
         }
         // The one target of our own answers for everything else.
         if let Some(bar) = rest {

@@ -87,9 +87,19 @@ impl ControlPort {
         }
     }
 
-    /// Asks for a write of up to 8 bytes that does not cross a multiple of 8.
+    /// Bytes of a word.
+    fn word(&self) -> u64 {
+        u64::from(self.pins.wdata.width() / 8)
+    }
+
+    /// Whether an access is one of a word, or of a part of it.
+    fn fits(&self, offset: u64, bytes: u64) -> bool {
+        offset % self.word() + bytes <= self.word()
+    }
+
+    /// Asks for a write of a word or a part of it; there is no other.
     pub fn write(&mut self, number: u64, offset: u64, data: Box<[u8]>) {
-        if self.reaches(offset) && offset % 8 + data.len() as u64 <= 8 {
+        if self.reaches(offset) && self.fits(offset, data.len() as u64) {
             self.queue.push_back(Access::Write {
                 number,
                 offset,
@@ -100,8 +110,7 @@ impl ControlPort {
         }
     }
 
-    /// Asks for a read of up to 8 bytes that does not cross a multiple of 8. A register that the
-    /// port's address is too narrow for reads as zero: SNAcc's streamer has 256 bytes of them.
+    /// Asks for a read of a word or a part of it. A register that the port's address is too narrow for reads as zero: SNAcc's streamer has 256 bytes of them.
     pub fn read(
         &mut self,
         offset: u64,
@@ -110,7 +119,7 @@ impl ControlPort {
         after: u64,
         answer: &mut impl FnMut(Answer),
     ) {
-        if offset % 8 + u64::from(length) > 8 {
+        if !self.fits(offset, length.into()) {
             answer((ticket, Err(FabricError::Refused)));
         } else if self.reaches(offset) {
             self.queue.push_back(Access::Read {
@@ -156,10 +165,11 @@ impl ControlPort {
         self.active = true;
         match self.queue.front() {
             Some(Access::Write { offset, data, .. }) => {
-                let lane = (offset % 8) as usize;
+                let size = self.word();
+                let lane = (offset % size) as usize;
                 let mut word = [0; 8];
                 word[lane..lane + data.len()].copy_from_slice(data);
-                model.set(pins.awaddr, offset & !7);
+                model.set(pins.awaddr, offset & !(size - 1));
                 model.set(pins.wdata, u64::from_le_bytes(word));
                 if let Some(strobes) = pins.wstrb {
                     model.set(strobes, ((1 << data.len()) - 1) << lane);
@@ -173,7 +183,7 @@ impl ControlPort {
                 };
             }
             Some(Access::Read { offset, .. }) => {
-                model.set(pins.araddr, offset & !7);
+                model.set(pins.araddr, offset & !(self.word() - 1));
                 model.set(pins.arvalid, 1);
                 model.set(pins.rready, 1);
                 self.phase = Phase::Reading;
@@ -232,7 +242,7 @@ impl ControlPort {
                 ticket,
                 ..
             }) if rvalid => {
-                let lane = (offset % 8) as usize;
+                let lane = (offset % self.word()) as usize;
                 let word = model.get(pins.rdata).to_le_bytes();
                 let data = word[lane..lane + length as usize].into();
                 answer(answer_of(ticket, failed, data));

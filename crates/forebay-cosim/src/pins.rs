@@ -40,6 +40,7 @@ const MAC_IN: Group = ("s_axis_mac_", "s_axis_mac_");
 const MAC_OUT: Group = ("m_axis_mac_", "m_axis_mac_");
 const NET_CONTROL: Group = ("s_axil_net_", "s_axil_net_");
 const RECORDER_CONTROL: Group = ("s_axil_rec_", "s_axil_rec_");
+const ELEMENTS: Group = ("s_axil_pe_", "s_axil_pe_");
 
 /// Declares groups of pins. `need` are pins that must be there, `may` those that may be missing, each
 /// with its direction and its width. The names in brackets stand for the direction of the address (or
@@ -196,6 +197,7 @@ pub(crate) struct Net {
     pub transmit: MacOut,
     pub control: Lite,
     pub recorder: Lite,
+    pub elements: Lite,
 }
 
 /// All pins of a streamer.
@@ -265,6 +267,7 @@ impl Pins {
                 transmit: MacOut::find(&f, MAC_OUT, Output, 512)?,
                 control: Lite::find(&f, NET_CONTROL, Input, 64)?,
                 recorder: Lite::find(&f, RECORDER_CONTROL, Input, 64)?,
+                elements: Lite::find(&f, ELEMENTS, Input, 32)?,
             })
         };
         let master = |group: Group, wanted: bool| -> Result<Option<Window>> {

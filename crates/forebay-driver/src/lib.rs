@@ -28,6 +28,7 @@ pub mod bus;
 mod choose;
 pub mod controller;
 pub mod discover;
+pub mod elements;
 pub mod error;
 pub mod facts;
 pub mod flight;

@@ -13,6 +13,7 @@ use forebay_spec::net::{Arrival, Place};
 use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
+use crate::elements::{Elements, RegisterWrite};
 use crate::error::Error;
 use crate::net_port::{Destination, MAC_HZ, NetCounters, NetPort, NetSettings, Packets};
 use crate::poll;
@@ -41,6 +42,8 @@ pub struct Plan {
     pub recording: Recording,
     /// Settings of the processing elements.
     pub elements: [u64; ELEMENTS],
+    /// What is written into their registers.
+    pub registers: Vec<RegisterWrite>,
     /// Where objects are sent that are read back; none: nowhere.
     pub back: Option<Destination>,
 }
@@ -173,18 +176,28 @@ impl Seen {
     }
 }
 
-/// Finds network side and recorder of a card. `controls` are the offsets in the BAR of their
-/// registers.
+/// Offsets in a card's BAR of the registers that a recording needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Controls {
+    /// Those of the network side.
+    pub net: u64,
+    /// Those of the recorder.
+    pub recorder: u64,
+    /// Those of the processing elements.
+    pub elements: u64,
+}
+
+/// Finds network side and recorder of a card.
 ///
 /// # Errors
 /// A card without them, or of another version; a failure of the bus.
 pub fn ports(
     bus: &mut dyn Bus,
     (card, bar): (PciAddress, u8),
-    controls: [u64; 2],
+    controls: Controls,
 ) -> Result<(NetPort, RecorderPort), Error> {
-    let net = NetPort::attach(bus, card, bar, controls[0])?;
-    let port = RecorderPort::attach(bus, card, bar, controls[1])?;
+    let net = NetPort::attach(bus, card, bar, controls.net)?;
+    let port = RecorderPort::attach(bus, card, bar, controls.recorder)?;
     net.zip(port).ok_or_else(|| Error::NotFound {
         what: "a network side with a recorder",
         seen: format!("the card at {card} has other registers there, or none"),
@@ -214,7 +227,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
     pub fn attach(
         bus: &'b mut B,
         (card, bar): (PciAddress, u8),
-        controls: [u64; 2],
+        controls: Controls,
         plan: &Plan,
         limit: Duration,
     ) -> Result<Self, Error> {
@@ -223,6 +236,10 @@ impl<'b, B: Bus> Recorder<'b, B> {
         port.set_clock(bus, plan.recording.time)?;
         net.configure(bus, &plan.net)?;
         port.set_elements(bus, &plan.elements)?;
+        if !plan.registers.is_empty() {
+            let elements = Elements::attach(bus, card, bar, controls.elements)?;
+            elements.write(bus, &plan.registers)?;
+        }
         if let Some(back) = &plan.back {
             net.set_destination(bus, back)?;
         }

@@ -17,7 +17,7 @@ const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.
-const NEEDED: [&str; 9] = [
+const NEEDED: [&str; 11] = [
     "rtl/common/fb_spec_pkg.sv",
     "rtl/common/fb_common_fifo.sv",
     "rtl/common/fb_common_fifo_bram.sv",
@@ -27,6 +27,8 @@ const NEEDED: [&str; 9] = [
     "rtl/pe/fb_pe_check.sv",
     "rtl/pe/fb_pe_check_result.sv",
     "rtl/pe/fb_pe_tap.sv",
+    "rtl/pe/fb_pe_windows.sv",
+    "rtl/pe/fb_pe_settings.sv",
 ];
 /// Signals of a stream, and their widths.
 const SIGNALS: [(&str, &str); 7] = [
@@ -46,6 +48,28 @@ const RESULT: [(&str, &str); 5] = [
     ("tuser", ""),
     ("tid", "[PACKET_TAG_BITS-1:0] "),
 ];
+/// Signals of an element's registers, those that it is asked by first, and what the windows call them.
+const REGISTERS: [(&str, &str); 17] = [
+    ("awvalid", "awvalid"),
+    ("awaddr", "addr"),
+    ("wvalid", "wvalid"),
+    ("wdata", "wdata"),
+    ("wstrb", "wstrb"),
+    ("bready", "bready"),
+    ("arvalid", "arvalid"),
+    ("araddr", "addr"),
+    ("rready", "rready"),
+    ("awready", "awready"),
+    ("wready", "wready"),
+    ("bvalid", "bvalid"),
+    ("bresp", "bresp"),
+    ("arready", "arready"),
+    ("rvalid", "rvalid"),
+    ("rdata", "rdata"),
+    ("rresp", "rresp"),
+];
+/// How many of them it is asked by.
+const ASKED: usize = 9;
 /// What the recorder's hardware is made of where a pipeline says nothing of results.
 const FORM: &str = "rtl/store/fb_store_rom_pkg.sv";
 
@@ -212,6 +236,17 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
     for each in placed.iter().filter(|each| each.asks()) {
         let _ = writeln!(text, "  extent_t extent_{};", each.index);
     }
+    for Placed { index, stage, .. } in &placed {
+        if !stage.streams.is_empty() {
+            let _ = writeln!(text, "  logic [63:0] settings_{index};");
+        }
+    }
+    if stages.iter().any(has_registers) {
+        text += "  ask_t [7:0] ask;\n  answer_t [7:0] answer;\n";
+    }
+    if stages.iter().any(has_streams) {
+        text += "  set_t [7:0] set;\n";
+    }
     for tap in &taps {
         let (at, end) = (tap.at, tap.end(&placed));
         text += &stream(&SIGNALS, end);
@@ -253,29 +288,70 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
     if taps.is_empty() {
         text.push_str("  assign unseen = 1'b0;\n");
     }
-    text += &silent(stages);
+    text += &unused("status", 64, stages, |stage| {
+        !stage.element.status.is_empty()
+    });
+    text += &windows(stages);
     text.push_str("\nendmodule\n\n`default_nettype wire\n");
     text
 }
 
-/// The words of `status` that no element drives.
-fn silent(stages: &[Stage]) -> String {
-    let speaks = |at: usize| {
-        stages
-            .get(at)
-            .is_some_and(|stage| !stage.element.status.is_empty())
-    };
+fn has_registers(stage: &Stage) -> bool {
+    !stage.element.registers.is_empty()
+}
+
+fn has_streams(stage: &Stage) -> bool {
+    !stage.streams.is_empty()
+}
+
+/// The places of elements that have something, one bit each.
+fn places(stages: &[Stage], has: impl Fn(&Stage) -> bool) -> u32 {
+    let stages = stages.iter().enumerate();
+    stages.fold(0, |bits, (at, stage)| bits | u32::from(has(stage)) << at)
+}
+
+/// Zeros for the words of a signal that no element drives.
+fn unused(name: &str, bits: usize, stages: &[Stage], driven: impl Fn(&Stage) -> bool) -> String {
+    let drives = |at: usize| stages.get(at).is_some_and(&driven);
     let (mut text, mut at) = (String::new(), 0);
     while at < STAGES {
-        let words = (at..STAGES).take_while(|at| !speaks(*at)).count();
+        let words = (at..STAGES).take_while(|at| !drives(*at)).count();
         match words {
             0 => at += 1,
-            STAGES => return "  assign status = '0;\n".to_owned(),
-            1 => text += &format!("  assign status[64*{at}+:64] = '0;\n"),
-            _ => text += &format!("  assign status[64*{at}+:64*{words}] = '0;\n"),
+            STAGES => return format!("  assign {name} = '0;\n"),
+            1 => text += &format!("  assign {name}[{bits}*{at}+:{bits}] = '0;\n"),
+            _ => text += &format!("  assign {name}[{bits}*{at}+:{bits}*{words}] = '0;\n"),
         }
         at += words;
     }
+    text
+}
+
+/// What leads to the registers of the elements, and to their settings by stream.
+fn windows(stages: &[Stage]) -> String {
+    let (registers, streams) = (places(stages, has_registers), places(stages, has_streams));
+    let mut text = String::from("\n");
+    if registers != 0 {
+        let stages = (0..STAGES).filter(|at| registers >> at & 1 == 0);
+        for at in stages {
+            let _ = writeln!(text, "  assign answer[{at}] = '0;");
+        }
+    }
+    let module = format!(
+        "fb_pe_windows #(\n      .Present (8'b{registers:08b}),\n      \
+         .Settings(8'b{streams:08b})\n  )"
+    );
+    let wire = |there: u32, name: &str, none: &str| match there {
+        0 => none.to_owned(),
+        _ => name.to_owned(),
+    };
+    let ports = [
+        ("ask", wire(registers, "ask", "")),
+        ("answer", wire(registers, "answer", "'0")),
+        ("set", wire(streams, "set", "")),
+    ];
+    let ports = ports.map(|(port, wire)| format!("      .{port}({wire}),\n"));
+    text += &format!("  {module} u_windows (\n{}      .*\n  );\n", ports.concat());
     text
 }
 
@@ -374,9 +450,9 @@ impl Tap {
 }
 
 impl Placed<'_> {
-    /// It is told what a packet is.
-    const fn asks(&self) -> bool {
-        self.stage.element.extent
+    /// It, or who has its settings by stream, is told what a packet is.
+    fn asks(&self) -> bool {
+        self.stage.element.extent || has_streams(self.stage)
     }
 
     /// The element and its checkers: it may be a user's.
@@ -387,7 +463,26 @@ impl Placed<'_> {
             .tap
             .map_or("m_axis_result".to_owned(), |at| format!("result_{at}"));
 
-        let mut all = vec![("cfg".to_owned(), format!("cfg[64*{index}+:64]"))];
+        let mut text = String::new();
+        let mut cfg = format!("cfg[64*{index}+:64]");
+        if has_streams(self.stage) {
+            let settings = format!("settings_{index}");
+            let ports = [
+                ("set", format!("set[{index}]")),
+                ("cfg", cfg),
+                ("stream", format!("extent_{index}.stream")),
+                ("settings", settings.clone()),
+            ];
+            let ports = ports.map(|(port, wire)| (port.to_owned(), wire));
+            text += &instance(
+                "fb_pe_settings",
+                &format!("u_settings_{index}_{name}"),
+                &ports,
+            );
+            text.push('\n');
+            cfg = settings;
+        }
+        let mut all = vec![("cfg".to_owned(), cfg)];
         all.extend(ports(&SIGNALS, "s_axis_object", &self.before));
         if element.extent {
             all.push(("extent".to_owned(), format!("extent_{index}")));
@@ -399,6 +494,13 @@ impl Placed<'_> {
         if element.judges() {
             all.extend(ports(&RESULT, "m_axis_result", &result));
         }
+        if has_registers(self.stage) {
+            let wires = REGISTERS.iter().enumerate();
+            all.extend(wires.map(|(at, (port, wire))| {
+                let of = if at < ASKED { "ask" } else { "answer" };
+                (format!("s_axil_{port}"), format!("{of}[{index}].{wire}"))
+            }));
+        }
         let mut module = format!("fb_pe_{name}");
         if !element.data.is_empty() {
             let folder = absolute(&element.folder).unwrap_or_else(|_| element.folder.clone());
@@ -408,7 +510,7 @@ impl Placed<'_> {
                 folder.display()
             );
         }
-        let mut text = instance(&module, &format!("u_{index}_{name}"), &all);
+        text += &instance(&module, &format!("u_{index}_{name}"), &all);
 
         let watched = |side: &str, signals: &[&str], of: &str| {
             let signals = signals.iter();

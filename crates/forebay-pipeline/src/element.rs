@@ -4,10 +4,11 @@
 //! An element `fb_pe_NAME` lies in a folder with its RTL and `fb_pe_NAME.toml`, which says what its
 //! settings are called and in which bits of `cfg` they stand. Nothing else knows of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf, absolute};
 use std::{fs, io};
 
+use forebay_spec::recorder::elements::STREAMS;
 use forebay_spec::store::page::template_of;
 use forebay_spec::store::schema::{Column, ColumnError, Schema};
 use serde::{Deserialize, Serialize};
@@ -15,18 +16,28 @@ use sha2::{Digest, Sha256};
 use toml::Value;
 
 use super::field::{Field, File};
-use super::{Error, Place, Result, STAGES};
+use super::register::{self, Register, RegisterValue};
+use super::{Error, Place, Result, STAGES, Source};
 
 /// Longest name of an element or a setting.
 const NAME_MOST: usize = 40;
 /// Names of modules that are no elements.
-const TAKEN: [&str; 6] = ["chain", "check", "check_result", "entry", "pkg", "tap"];
+const TAKEN: [&str; 8] = [
+    "chain",
+    "check",
+    "check_result",
+    "entry",
+    "pkg",
+    "settings",
+    "tap",
+    "windows",
+];
 /// Cycles to a result, where nothing is said.
 const PATIENCE: u32 = 65_536;
 /// Bytes of a data file, at most.
 const DATA_MOST: u64 = 1 << 30;
 /// Keys of `[[pe]]` that are no settings.
-const KEYS: [&str; 3] = ["name", "path", "tap"];
+const KEYS: [&str; 4] = ["name", "path", "tap", "streams"];
 
 /// Folders in which elements are looked for.
 #[derive(Clone, Debug)]
@@ -115,6 +126,8 @@ pub struct Element {
     pub patience: u32,
     /// What can be set, by the name.
     pub settings: BTreeMap<String, Setting>,
+    /// What else can be, over AXI4-Lite, by the name.
+    pub registers: BTreeMap<String, Register>,
     /// What it says of itself, by the name.
     pub status: BTreeMap<String, Status>,
     /// Files that its RTL reads.
@@ -176,6 +189,8 @@ pub struct Setting {
     pub least: i128,
     /// The greatest one.
     pub most: i128,
+    /// Streams may have values of their own.
+    pub by_stream: bool,
 }
 
 /// What goes through an element, and what is stored of that.
@@ -204,6 +219,10 @@ pub struct Stage {
     pub values: BTreeMap<String, i128>,
     /// They, as the element's port has them.
     pub cfg: u64,
+    /// The same of streams that have values of their own, by the stream.
+    pub streams: BTreeMap<u16, u64>,
+    /// What is written into its registers, by the name.
+    pub registers: BTreeMap<String, RegisterValue>,
 }
 
 #[derive(Deserialize)]
@@ -218,6 +237,8 @@ struct Raw {
     patience: Option<Place>,
     #[serde(default)]
     settings: BTreeMap<String, RawSetting>,
+    #[serde(default)]
+    registers: BTreeMap<String, register::Raw>,
     #[serde(default)]
     status: BTreeMap<String, RawStatus>,
     #[serde(default)]
@@ -240,6 +261,7 @@ struct RawSetting {
     r#type: Place,
     default: Option<Place>,
     range: Option<Place>,
+    by_stream: Option<Place>,
 }
 
 #[derive(Deserialize)]
@@ -271,6 +293,7 @@ impl Element {
             not_taken(&field, taken, setting.high, setting.low)?;
             settings.insert(key.clone(), setting);
         }
+        let registers = register::all(file, &raw.registers, &settings)?;
         let mut status = BTreeMap::new();
         for (key, raw) in &raw.status {
             let field = file.field(format!("status.{key}.bits"), &raw.bits);
@@ -300,6 +323,7 @@ impl Element {
             resizes: file.or("resizes", &raw.resizes, false, Field::flag)?,
             patience: file.or("patience", &raw.patience, PATIENCE, patience)?,
             settings,
+            registers,
             status,
             data: data(file, &raw.data)?,
         })
@@ -339,6 +363,12 @@ impl Element {
     #[must_use]
     pub const fn judges(&self) -> bool {
         !self.result.is_empty()
+    }
+
+    /// The settings as its port has them.
+    fn encode(&self, values: &BTreeMap<String, i128>) -> u64 {
+        let settings = self.settings.iter();
+        settings.fold(0, |cfg, (key, setting)| cfg | setting.encode(values[key]))
     }
 
     /// The columns of its results.
@@ -451,11 +481,11 @@ fn not_taken<'a>(
 }
 
 /// Refuses a name that cannot be one of `what`.
-fn named_well(field: &Field<'_>, name: &str, what: &str) -> Result<()> {
+pub(super) fn named_well(field: &Field<'_>, name: &str, what: &str) -> Result<()> {
     if KEYS.contains(&name) || name_fault(name).is_some_and(|_| !TAKEN.contains(&name)) {
         return Err(field.refuse(
             &format!(
-                "{name} is no name of {what}: small letters, digits and _, and not name, path or tap"
+                "{name} is no name of {what}: small letters, digits and _, and not name, path, streams or tap"
             ),
             "choose another name",
         ));
@@ -513,6 +543,12 @@ fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
         default: if least > 0 { least } else { 0.min(most) },
         least,
         most,
+        by_stream: file.or(
+            format!("settings.{name}.by_stream"),
+            &raw.by_stream,
+            false,
+            Field::flag,
+        )?,
     };
     if let Some(value) = &raw.default {
         setting.default = setting.read(&field("default", value))?;
@@ -663,29 +699,107 @@ fn stage(
         .iter()
         .map(|(key, setting)| (key.clone(), setting.default))
         .collect();
+    let mut registers = BTreeMap::new();
     for (key, value) in keys {
+        let field = field(key, value);
         if KEYS.contains(&key.as_str()) {
             continue;
+        } else if let Some(register) = element.registers.get(key) {
+            registers.insert(key.clone(), register.read(&field, file.folder())?);
+        } else {
+            let setting = element.settings.get(key);
+            let setting = setting.ok_or_else(|| unknown(&field, &element))?;
+            values.insert(key.clone(), setting.read(&field)?);
         }
-        let Some(setting) = element.settings.get(key) else {
-            return Err(unknown(&field(key, value), &element));
-        };
-        values.insert(key.clone(), setting.read(&field(key, value))?);
     }
-    let cfg = element
-        .settings
-        .iter()
-        .fold(0, |cfg, (key, setting)| cfg | setting.encode(values[key]));
+    for (key, register) in &element.registers {
+        if !registers.contains_key(key) {
+            let usual = register.usual().ok_or_else(|| {
+                name.refuse(
+                    &format!("it needs {key}: {}", register.description),
+                    &format!("add {}", register.example(key)),
+                )
+            })?;
+            registers.insert(key.clone(), usual);
+        }
+    }
+    let streams = match keys.get("streams") {
+        None => BTreeMap::new(),
+        Some(value) => by_stream(&field("streams", value), &element, &values)?,
+    };
     Ok(Stage {
+        cfg: element.encode(&values),
         element,
         way,
         values,
-        cfg,
+        streams,
+        registers,
     })
 }
 
+/// Refuses settings of streams that are not received.
+pub(super) fn check_streams(
+    file: &File,
+    raw: &[BTreeMap<String, Place>],
+    stages: &[Stage],
+    source: &Source,
+) -> Result<()> {
+    let received = |stream: u16| stream.wrapping_sub(source.stream) < source.streams.into();
+    for (index, (keys, stage)) in raw.iter().zip(stages).enumerate() {
+        let other = stage.streams.keys().find(|stream| !received(**stream));
+        if let (Some(value), Some(stream)) = (keys.get("streams"), other) {
+            let field = file.field(format!("pe[{index}].streams"), value);
+            return Err(field.refuse(
+                &format!("stream {stream} is not received: {} is", source.which()),
+                "leave it out, or receive it: [source] stream and streams",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Settings of streams that have others, by the stream.
+fn by_stream(
+    field: &Field<'_>,
+    element: &Element,
+    usual: &BTreeMap<String, i128>,
+) -> Result<BTreeMap<u16, u64>> {
+    let mut found = BTreeMap::new();
+    let mut places = BTreeSet::new();
+    for table in field.tables()? {
+        let mut values = usual.clone();
+        let stream = table.get("stream").ok_or_else(|| {
+            field.refuse(
+                "each says which stream it is of",
+                "add stream = 0, or another",
+            )
+        })?;
+        let stream = field.part("stream", stream).integer(0..=u16::MAX.into())? as u16;
+        for (key, value) in table.iter().filter(|(key, _)| *key != "stream") {
+            let part = field.part(key, value);
+            let setting = element.settings.get(key).filter(|found| found.by_stream);
+            let setting = setting.ok_or_else(|| {
+                part.refuse(
+                    &format!("no setting of {} that streams have values of", element.name),
+                    "`forebay pe list` says which have",
+                )
+            })?;
+            values.insert(key.clone(), setting.read(&part)?);
+        }
+        if !places.insert(u64::from(stream) % STREAMS) {
+            return Err(field.refuse(
+                "two of these streams have the same last four bits",
+                "leave one out",
+            ));
+        }
+        found.insert(stream, element.encode(&values));
+    }
+    Ok(found)
+}
+
 fn unknown(field: &Field<'_>, element: &Element) -> Error {
-    let known: Vec<_> = element.settings.keys().map(String::as_str).collect();
+    let keys = element.settings.keys().chain(element.registers.keys());
+    let known: Vec<_> = keys.map(String::as_str).collect();
     let limit = match known.as_slice() {
         [] => format!("{} has no settings", element.name),
         _ => format!("the settings of {} are: {}", element.name, known.join(", ")),

@@ -99,7 +99,8 @@ impl File {
         Field {
             file: self,
             name: name.into(),
-            value,
+            value: value.get_ref(),
+            at: value.span().start,
         }
     }
 
@@ -141,20 +142,27 @@ pub struct Field<'a> {
     file: &'a File,
     /// With its table, such as `source.mtu`.
     pub name: String,
-    value: &'a Place,
+    value: &'a Value,
+    /// Where in the file it stands.
+    at: usize,
 }
 
 impl<'a> Field<'a> {
     /// As it is in the file.
-    pub fn value(&self) -> &'a Value {
-        self.value.get_ref()
+    pub const fn value(&self) -> &'a Value {
+        self.value
     }
 
     /// It cannot be.
     pub fn refuse(&self, limit: &str, remedy: &str) -> Error {
-        let at = self.value.span().start;
         self.file
-            .refuse(at, &self.name, self.value(), limit, remedy)
+            .refuse(self.at, &self.name, self.value, limit, remedy)
+    }
+
+    /// It cannot be, and is not shown: it may be secret.
+    pub fn refuse_hidden(&self, limit: &str, remedy: &str) -> Error {
+        self.file
+            .refuse(self.at, &self.name, "not shown", limit, remedy)
     }
 
     /// A text.
@@ -185,6 +193,28 @@ impl<'a> Field<'a> {
                 "choose one of these",
             )
         })
+    }
+
+    /// A list of tables.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn tables(&self) -> Result<Vec<&'a toml::Table>> {
+        let list = self.value().as_array();
+        let tables = list.and_then(|list| list.iter().map(Value::as_table).collect());
+        tables.ok_or_else(|| {
+            let example = format!("write [[{}]], and below it what it has", self.name);
+            self.refuse("it is a list of tables", &example)
+        })
+    }
+
+    /// A value in it. What is refused of it is said to be on the line of the whole.
+    pub fn part(&self, name: &str, value: &'a Value) -> Self {
+        Self {
+            name: format!("{}.{name}", self.name),
+            value,
+            ..*self
+        }
     }
 
     /// True or false.

@@ -15,6 +15,7 @@ mod element;
 mod error;
 mod field;
 pub mod lint;
+mod register;
 mod schema;
 mod sink;
 mod source;
@@ -26,6 +27,7 @@ pub mod units;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use forebay_spec::recorder::elements;
 use forebay_spec::store::schema::Schema as Results;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -38,6 +40,7 @@ pub use buffer::{Buffer, Memory};
 pub use chain::ChainSource;
 pub use element::{DataFile, Element, Paths, Setting, Stage, Status, Way, name_fault};
 pub use error::{Error, Result};
+pub use register::{Register, RegisterValue};
 pub use sink::{Kind, Sink};
 pub use source::{Mac, Pause, Source};
 pub use ssd::Ssd;
@@ -102,6 +105,32 @@ impl Pipeline {
         Results::new(&columns, received).unwrap_or_default()
     }
 
+    /// What is written into the registers of its elements before it begins: where from the first
+    /// window on, and the bytes.
+    #[must_use]
+    pub fn registers(&self) -> Vec<(u64, Vec<u8>)> {
+        let mut writes = Vec::new();
+        for (at, stage) in (0..).zip(&self.pes) {
+            let window = at * elements::WINDOW_BYTES;
+            let mut values: Vec<_> = stage.registers.values().collect();
+            values.sort_by_key(|value| value.offset);
+            let values = values.into_iter();
+            writes.extend(values.map(|value| (window + value.offset, value.data.clone())));
+            if stage.streams.is_empty() {
+                continue;
+            }
+            // Those of streams that have none now may be there from an earlier recording.
+            let settings = elements::CHAIN + elements::SETTINGS_AT + at * elements::SETTINGS_BYTES;
+            for place in 0..elements::STREAMS {
+                let mut own = stage.streams.iter();
+                let own = own.find(|(stream, _)| u64::from(**stream) % elements::STREAMS == place);
+                let cfg = own.map_or(stage.cfg, |(_, cfg)| *cfg);
+                writes.push((settings + 8 * place, cfg.to_le_bytes().to_vec()));
+            }
+        }
+        writes
+    }
+
     /// Reads a pipeline's file.
     ///
     /// # Errors
@@ -133,8 +162,10 @@ impl Pipeline {
                 "leave [[pe]] out, or write layout = \"objects\"",
             ));
         }
+        let source = source::check(file, &raw.source)?;
+        element::check_streams(file, &raw.pe, &pes, &source)?;
         Ok(Self {
-            source: source::check(file, &raw.source)?,
+            source,
             pes,
             buffer: buffer::check(file, &raw.buffer)?,
             sink,

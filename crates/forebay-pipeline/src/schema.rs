@@ -85,8 +85,29 @@ pub(super) struct Stage {
     path: Option<String>,
     /// It gets a copy, and the original goes on past it.
     tap: Option<Tap>,
+    /// Streams with settings of their own.
+    streams: Option<Vec<StreamSettings>>,
     #[schemars(flatten)]
     settings: BTreeMap<String, Setting>,
+}
+
+/// Settings of a stream where they are others.
+#[derive(JsonSchema)]
+pub(super) struct StreamSettings {
+    /// Its number.
+    stream: u16,
+    #[schemars(flatten)]
+    settings: BTreeMap<String, Setting>,
+}
+
+/// Bytes of a register.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(super) enum RegisterBytes {
+    /// Those of a file, from the pipeline's folder on.
+    File(String),
+    /// Two hexadecimal digits each.
+    Hex(String),
 }
 
 /// What happens where a branch has no room, or that an element goes on in that of the one before.
@@ -104,4 +125,5 @@ pub(super) enum Setting {
     Whole(Whole),
     Number(f64),
     Flag(bool),
+    Bytes(RegisterBytes),
 }

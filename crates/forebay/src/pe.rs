@@ -41,7 +41,7 @@ fn list(args: &PeListArgs) -> Result<Exit> {
 
 fn listed(elements: &[Element]) -> Page {
     let mut page = Page::of_hardware("Processing elements");
-    let mut grid = Grid::new("element | setting | bits | >default | range | is").wrap(5, 60);
+    let mut grid = Grid::new("element | setting | bits, place | >default | range | is").wrap(5, 60);
     for element in elements {
         grid.row([&element.name, "", "", "", "", &element.description]);
         for column in &element.result {
@@ -61,6 +61,16 @@ fn listed(elements: &[Element]) -> Page {
                 setting.description.clone(),
             ]);
         }
+        for (name, register) in &element.registers {
+            grid.row([
+                String::new(),
+                name.clone(),
+                format!("{:#x}", register.offset),
+                register.default.map_or(String::new(), |of| of.to_string()),
+                register.size(),
+                register.description.clone(),
+            ]);
+        }
     }
     page.grid(grid);
     page
@@ -68,7 +78,12 @@ fn listed(elements: &[Element]) -> Page {
 
 /// Makes a new one.
 pub fn new(args: &NewPeArgs) -> Result<Exit> {
-    let (folder, files) = new::element(&args.name, &args.into, args.result)?;
+    let kind = match (args.result, args.registers) {
+        (true, _) => new::Kind::Result,
+        (_, true) => new::Kind::Registers,
+        _ => new::Kind::Plain,
+    };
+    let (folder, files) = new::element(&args.name, &args.into, kind)?;
     let mut page = Page::of_hardware(&format!("Processing element {}", args.name));
     for file in files {
         page.line(format_args!("  {}", file.display()));

@@ -95,10 +95,16 @@ fn grid(pipeline: &Pipeline) -> Grid {
                 None => format!("{name} = {value}"),
             })
             .collect();
-        let how = match values.is_empty() {
+        let mut how = match values.is_empty() {
             true => stage.element.description.clone(),
             false => format!("{}; cfg {:#018x}", values.join(", "), stage.cfg),
         };
+        for (stream, cfg) in &stage.streams {
+            how += &format!("; of stream {stream} {cfg:#018x}");
+        }
+        for (name, value) in &stage.registers {
+            how += &format!("; {name} = {}", value.shown);
+        }
         let how = match stage.way {
             Way::Through => how,
             Way::Tap { skips: false } => format!("of a copy, for which the original waits: {how}"),

@@ -21,6 +21,27 @@ module fb_pe_chain
     input  wire  [8*64-1:0] cfg,    // of stage i from bit 64 * i on
     output logic [8*64-1:0] status, // so does the status of stage i
 
+    // Registers of the stages, see fb_pe_windows.
+    input  wire         s_axil_pe_awvalid,
+    output logic        s_axil_pe_awready,
+    input  wire  [15:0] s_axil_pe_awaddr,
+    input  wire  [ 2:0] s_axil_pe_awprot,
+    input  wire         s_axil_pe_wvalid,
+    output logic        s_axil_pe_wready,
+    input  wire  [31:0] s_axil_pe_wdata,
+    input  wire  [ 3:0] s_axil_pe_wstrb,
+    output logic        s_axil_pe_bvalid,
+    input  wire         s_axil_pe_bready,
+    output logic [ 1:0] s_axil_pe_bresp,
+    input  wire         s_axil_pe_arvalid,
+    output logic        s_axil_pe_arready,
+    input  wire  [15:0] s_axil_pe_araddr,
+    input  wire  [ 2:0] s_axil_pe_arprot,
+    output logic        s_axil_pe_rvalid,
+    input  wire         s_axil_pe_rready,
+    output logic [31:0] s_axil_pe_rdata,
+    output logic [ 1:0] s_axil_pe_rresp,
+
     // What is known of a packet, a cycle or more before its first beat.
     input wire                                extent_valid,
     input wire          [PACKET_TAG_BITS-1:0] extent_tid,
@@ -186,6 +207,16 @@ module fb_pe_chain
   assign m_axis_result_tid = '0;
   assign unseen = 1'b0;
   assign status = '0;
+
+  fb_pe_windows #(
+      .Present (8'b00000000),
+      .Settings(8'b00000000)
+  ) u_windows (
+      .ask(),
+      .answer('0),
+      .set(),
+      .*
+  );
 
 endmodule
 

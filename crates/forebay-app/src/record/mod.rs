@@ -16,6 +16,7 @@ mod text;
 mod wire;
 
 use forebay_cosim::CLOCK_PERIOD;
+use forebay_driver::record::Controls;
 use forebay_driver::recorder_port::{Layout, Recording, Region};
 use forebay_model::net::Counters;
 use forebay_model::{MICROSECOND, Time};
@@ -42,7 +43,11 @@ pub use summary::{Count, ElementStatus, Named, Results, Shares, Stream, Summary}
 pub use wire::Written;
 
 /// Where the registers of network side and recorder stand in BAR 0.
-const CONTROLS: [u64; 2] = [bar0::NET_CONTROL, bar0::RECORDER_CONTROL];
+const CONTROLS: Controls = Controls {
+    net: bar0::NET_CONTROL,
+    recorder: bar0::RECORDER_CONTROL,
+    elements: bar0::ELEMENTS,
+};
 
 /// What came of a recording.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use forebay_cosim::Config;
+use forebay_driver::elements::RegisterWrite;
 use forebay_driver::net_port::{Destination, MAC_HZ, NetSettings, Packets, Thresholds};
 use forebay_driver::record::Plan;
 use forebay_model::Medium;
@@ -132,6 +133,11 @@ pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> 
             wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
         }),
         elements: pipeline.chain().cfg,
+        registers: pipeline
+            .registers()
+            .into_iter()
+            .map(|(offset, data)| RegisterWrite { offset, data })
+            .collect(),
         back: back.map(|rate| destination(pipeline, rate)),
     }
 }

@@ -3,6 +3,7 @@
 
 mod bring_up;
 mod chaos;
+mod elements;
 mod flight;
 mod host_port;
 mod inspect;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use forebay_driver::net_port::NetSettings;
-use forebay_driver::record::{Observer, Plan, Recorder, Stage};
+use forebay_driver::record::{Controls, Observer, Plan, Recorder, Stage};
 use forebay_driver::recorder_port::{ELEMENTS, Layout, Recording, Region};
 use forebay_driver::{
     Bus, BusError, BusResult, DmaBuffer, Error, NetPort, PciAddress, RecorderPort,
@@ -17,6 +17,11 @@ use crate::support::registers::registers_only;
 const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const NET: u64 = 0x1000;
 const RECORDER: u64 = 0x2000;
+const CONTROLS: Controls = Controls {
+    net: NET,
+    recorder: RECORDER,
+    elements: 0x1_0000,
+};
 const LIMIT: Duration = Duration::from_millis(10);
 /// Cycles of the card that an access takes.
 const CYCLES: u64 = 100;
@@ -203,12 +208,13 @@ fn plan() -> Plan {
             cycle_ps: 3333,
         },
         elements: [0; ELEMENTS],
+        registers: Vec::new(),
         back: None,
     }
 }
 
 fn attach(card: &mut Card) -> Result<Recorder<'_, Card>, Error> {
-    Recorder::attach(card, (CARD, 0), [NET, RECORDER], &plan(), LIMIT)
+    Recorder::attach(card, (CARD, 0), CONTROLS, &plan(), LIMIT)
 }
 
 #[test]
@@ -263,7 +269,10 @@ fn what_does_not_come_to_rest_is_told() {
 #[test]
 fn a_card_without_a_network_side_is_refused() {
     let mut card = Card::default();
-    let controls = [NET + net::cycles::OFFSET, RECORDER];
+    let controls = Controls {
+        net: NET + net::cycles::OFFSET,
+        ..CONTROLS
+    };
     let refused = Recorder::attach(&mut card, (CARD, 0), controls, &plan(), LIMIT);
     assert!(matches!(refused, Err(Error::NotFound { .. })));
 }

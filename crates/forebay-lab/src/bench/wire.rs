@@ -189,6 +189,7 @@ pub fn plan(net: NetSettings, sink: &Sink, session: &mut Session) -> Result<Plan
         recording: recording(&superblock, sink, false, superblock.formatted),
         packets: None,
         elements: [0; ELEMENTS],
+        registers: Vec::new(),
         back: None,
     })
 }

@@ -5,7 +5,7 @@ use super::{Constant, Group};
 use crate::net::{Arrival, Place, ethernet, header, pause};
 use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
 use crate::pci;
-use crate::recorder::packet;
+use crate::recorder::{elements, packet};
 use crate::store::{index, pcapng};
 use crate::streamer::{self, TraceKind, bar0, error, trace, user, window};
 
@@ -144,8 +144,8 @@ pub const GROUPS: &[Group] = &[
         title: "BAR 0 of the FPGA card",
         constants: &[list!(
             0, "BAR0_", bar0:
-            BYTES QUEUES QUEUES_DEEP CONTROL HOST_CONTROL NET_CONTROL RECORDER_CONTROL HOST DATA
-            BYTES_DRAM PRP_LISTS DATA_DRAM
+            BYTES QUEUES QUEUES_DEEP CONTROL HOST_CONTROL NET_CONTROL RECORDER_CONTROL
+            ELEMENTS HOST DATA BYTES_DRAM PRP_LISTS DATA_DRAM
         )],
     },
     Group {
@@ -204,6 +204,17 @@ pub const GROUPS: &[Group] = &[
         constants: &[
             list!(2, "PACKET_", packet: PART ENDS_OBJECT),
             list!(0, "PACKET_", packet: TAG_BITS HEAD_BITS),
+        ],
+    },
+    Group {
+        title: "Registers of processing elements: windows, offsets in the chain's own",
+        constants: &[
+            list!(32, "ELEMENTS_", elements: IDENTITY),
+            list!(
+                0, "ELEMENTS_", elements:
+                COUNT WINDOW_BYTES CHAIN BYTES IDENTITY_AT PRESENT_AT REFUSED_AT SILENT_AT
+                SETTINGS_AT STREAMS SETTINGS_BYTES
+            ),
         ],
     },
     Group {

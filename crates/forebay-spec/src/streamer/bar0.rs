@@ -2,6 +2,7 @@
 //! Where the windows stand in BAR 0 of the FPGA card: SNAcc's map under TaPaSCo.
 
 use super::window;
+use crate::recorder::elements;
 
 /// Bytes of BAR 0.
 pub const BYTES: u64 = 64 << 20;
@@ -25,6 +26,8 @@ pub const NET_CONTROL: u64 = 0xc_0000;
 pub const RECORDER_CONTROL: u64 = 0xc_1000;
 /// Bytes of the control registers of network side and recorder, each.
 pub const NET_CONTROL_BYTES: u64 = 0x1000;
+/// Offset of the registers of processing elements, [`elements::BYTES`] of them.
+pub const ELEMENTS: u64 = 0xd_0000;
 /// Offset of the host port's staging window.
 pub const HOST: u64 = 0x40_0000;
 /// Bytes of the host port's staging window, for the most pages that it can have.
@@ -68,7 +71,8 @@ const _: () = {
     assert!(HOST.is_multiple_of(HOST_BYTES) && HOST + HOST_BYTES <= DATA);
     assert!(HOST_CONTROL + HOST_CONTROL_BYTES <= NET_CONTROL);
     assert!(NET_CONTROL + NET_CONTROL_BYTES <= RECORDER_CONTROL);
-    assert!(RECORDER_CONTROL + NET_CONTROL_BYTES <= HOST);
+    assert!(RECORDER_CONTROL + NET_CONTROL_BYTES <= ELEMENTS);
+    assert!(ELEMENTS.is_multiple_of(elements::BYTES) && ELEMENTS + elements::BYTES <= HOST);
     assert!(QUEUES_DEEP + window::queue_window_bytes(1024, 1) <= HOST_CONTROL);
     assert!(QUEUES_DEEP + window::queue_window_bytes(128, 8) <= HOST_CONTROL);
     assert!(queues(512, 1) == QUEUES && queues(1024, 1) == QUEUES_DEEP);

@@ -72,4 +72,7 @@ pub struct NewPeArgs {
     /// It judges objects: class and score of each stand in the index
     #[arg(long)]
     pub result: bool,
+    /// It has registers, for what 64 bits of settings have no room for: tables, weights, keys
+    #[arg(long, conflicts_with = "result")]
+    pub registers: bool,
 }

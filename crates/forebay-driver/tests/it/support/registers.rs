@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Buses of tests that have one card, and of it nothing but 64-bit registers.
+//! Buses of tests that have one card, and of it nothing but registers.
 
 /// The rest of [`Bus`](forebay_driver::Bus) beside `bar_read64`, `bar_write64`, `now` and `relax`.
 macro_rules! registers_only {
@@ -20,8 +20,14 @@ macro_rules! registers_only {
             self.bar_read64(at, bar, offset).map(|word| word as u32)
         }
 
-        fn bar_write32(&mut self, _: PciAddress, _: u8, _: u64, _: u32) -> BusResult<()> {
-            Ok(())
+        fn bar_write32(
+            &mut self,
+            at: PciAddress,
+            bar: u8,
+            offset: u64,
+            word: u32,
+        ) -> BusResult<()> {
+            self.bar_write64(at, bar, offset, word.into())
         }
 
         fn bar_address(&mut self, _: PciAddress, _: u8) -> BusResult<u64> {
