@@ -47,15 +47,17 @@ class Extent(NamedTuple):
     offset: int
     size: int
     time: int
+    nonce: int = 0
 
     def word(self) -> int:
         """Return the bits of `fb_pe_pkg::extent_t`."""
         values = self._asdict()
         return structs.pack("extent_t", time_=values.pop("time"), **values)
 
-    def head(self) -> int:
+    def head(self, goes_on: bool = False) -> int:
         """Return the word that announces it: the header of a frame, no frames missing before."""
         flags = spec.FRAMING_FIRST if self.offset == 0 else 0
+        flags |= spec.PACKET_GOES_ON if goes_on else 0
         flags |= spec.FRAMING_VERSION << 4
         sequence, place = random.getrandbits(64), self.offset or self.size
         head = (spec.FRAMING_MAGIC, flags, self.epoch, self.stream, sequence, self.object, place)
@@ -67,7 +69,7 @@ def any_extent(user: int, size: int) -> Extent:
     offset = random.getrandbits(40) + 1 if user & PART else 0
     total = 0 if offset else random.choice([0, size])
     numbers = (random.getrandbits(bits) for bits in (16, 8, 64))
-    return Extent(*numbers, offset, total, random.getrandbits(64))
+    return Extent(*numbers, offset, total, random.getrandbits(64), random.getrandbits(64))
 
 
 def size() -> int:

@@ -31,6 +31,7 @@ PATIENCE_US = 400
 
 # What the index has.
 FORM = forms.chosen()
+NONCE_BITS = 64 if FORM.cipher else 1
 RESULT_BITS = 8 * max(sum(of.bytes for of in FORM.results), 1)
 
 # A row between modules (fb_store_pkg::row_t): names and bits, the highest first.
@@ -48,6 +49,7 @@ ROW_BITS = (
     ("time", 64),
     ("seconds", 34),
     ("crc32c", 32),
+    ("nonce", NONCE_BITS),
     ("received", 32),
     ("has_result", 1),
     ("result", RESULT_BITS),
@@ -71,6 +73,7 @@ class Row(NamedTuple):
     time: int
     seconds: int
     crc32c: int
+    nonce: int
     received: int
     has_result: int
     result: int
@@ -132,6 +135,7 @@ class Extent:
     # Two clocks that cannot be confused.
     time: int = field(default_factory=lambda: random.getrandbits(64))
     seconds: int = field(default_factory=lambda: random.getrandbits(34))
+    nonce: int = field(default_factory=lambda: random.getrandbits(64) if FORM.cipher else 0)
 
     def frame(self) -> AxiStreamFrame:
         """Make a packet of it: bytes past its end are noise, TUSER lies on the last beat."""
@@ -148,7 +152,7 @@ class Extent:
     def word(self) -> AxiStreamFrame:
         """Make the word that is known of it (fb_store_pkg::metadata_t): metadata and time."""
         known = int.from_bytes(self.metadata(), "little")
-        above = self.seconds << 64 | self.time
+        above = (self.nonce << 34 | self.seconds) << 64 | self.time
         return AxiStreamFrame([above << 8 * len(self.metadata()) | known])
 
 
@@ -321,7 +325,7 @@ class Region:
         whole = int(bool(flags & spec.ROW_WHOLE))
         offset = (0 if first else place) + done & 2**64 - 1
         missing = 0 if done else min(what.missing, 2**32 - 1)
-        rest = (missing, sequence, sender, what.time, what.seconds, 0, 0, 0, 0)
+        rest = (missing, sequence, sender, what.time, what.seconds, 0, what.nonce, 0, 0, 0)
         flags |= spec.ROW_COUNTS
         return Row(flags, address, stream, number, offset, length, whole, *rest)
 

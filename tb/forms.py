@@ -16,9 +16,12 @@ from runner import BUILD, ROOT
 USUAL = "class u16, score f32"
 # Each kind of column: lists that leave no column at a multiple of its rows, a hash, singles.
 MANY = "top u16[5], sha bytes[7], scores f32[2], id u64, flag u8"
-LONG = "digest bytes[32], n u32[3]; lengths as received"
+LONG = "digest bytes[32], n u32[3]; lengths as received; encrypted with AES-128-CTR"
 WIDE = "class u16, score f32, id u32"  # the text ends in the beat of its last hole
+ENCRYPTED = "class u16, score f32; encrypted with AES-256-CTR"
 NONE = "none"
+LENGTHS = "lengths as received"
+CIPHER = "encrypted with "
 FORM = "rtl/store/fb_store_rom_pkg.sv"
 
 
@@ -29,13 +32,14 @@ def value_bits(of: Column) -> list[int]:
 
 def read(text: str) -> Schema:
     """Read a schema as forebay-spec writes it."""
-    columns, _, received = text.partition("; ")
+    columns, *more = text.split("; ")
     found = []
     for word in columns.split(", ") if columns != NONE else ():
         name, kind = word.split()
         kind, _, size = kind.partition("[")
         found.append(Column(name, kind, int(size.rstrip("]") or 0)))
-    return Schema(tuple(found), bool(received))
+    ciphers = [what.removeprefix(CIPHER) for what in more if what.startswith(CIPHER)]
+    return Schema(tuple(found), LENGTHS in more, ciphers[0] if ciphers else None)
 
 
 def chosen() -> Schema:

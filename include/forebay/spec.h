@@ -181,8 +181,10 @@
 /* Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before */
 #define FB_PACKET_PART        0x1u
 #define FB_PACKET_ENDS_OBJECT 0x2u
+#define FB_PACKET_GOES_ON     0x4u
 #define FB_PACKET_TAG_BITS    0x20u
 #define FB_PACKET_HEAD_BITS   0x140u
+#define FB_PACKET_NONCE_BITS  0x40u
 
 /* Registers of processing elements: windows, offsets in the chain's own */
 #define FB_ELEMENTS_IDENTITY       0xfb9e0001u

@@ -182,8 +182,10 @@ FRAMING_PLACE_AT = 0x18
 # Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before
 PACKET_PART = 0x1
 PACKET_ENDS_OBJECT = 0x2
+PACKET_GOES_ON = 0x4
 PACKET_TAG_BITS = 0x20
 PACKET_HEAD_BITS = 0x140
+PACKET_NONCE_BITS = 0x40
 
 # Registers of processing elements: windows, offsets in the chain's own
 ELEMENTS_IDENTITY = 0xFB9E0001

@@ -184,8 +184,10 @@ package fb_spec_pkg;
   // Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before
   localparam logic [1:0] PACKET_PART = 2'h1;
   localparam logic [1:0] PACKET_ENDS_OBJECT = 2'h2;
+  localparam logic [3:0] PACKET_GOES_ON = 4'h4;
   localparam int unsigned PACKET_TAG_BITS = 32;
   localparam int unsigned PACKET_HEAD_BITS = 320;
+  localparam int unsigned PACKET_NONCE_BITS = 64;
 
   // Registers of processing elements: windows, offsets in the chain's own
   localparam logic [31:0] ELEMENTS_IDENTITY = 32'hfb9e0001;

@@ -54,7 +54,8 @@ module fb_net_reassembly
     output logic                      m_intact,  // with m_close: nothing of its object is missing
     output logic                      m_within,  // an extent is open, as far as is known here
 
-    // One word an extent: header of its first frame, above it the frames missing before.
+    // One word an extent: header of its first frame, with PACKET_GOES_ON among its flags where that is
+    // so, above it the frames missing before.
     output logic                        m_axis_head_tvalid,
     input  wire                         m_axis_head_tready,
     output logic [PACKET_HEAD_BITS-1:0] m_axis_head_tdata,
@@ -282,7 +283,10 @@ module fb_net_reassembly
   end
 
   always_ff @(posedge clk) begin : head
-    if (begins && opens) m_axis_head_tdata <= {missing, header};
+    if (begins && opens) begin
+      m_axis_head_tdata <= {missing, header};
+      if (seen_q.goes_on) m_axis_head_tdata[8*FRAMING_FLAGS_AT+:4] <= flags | PACKET_GOES_ON;
+    end
     m_axis_head_tvalid <= !rst && ((begins && opens) ||
                                    (m_axis_head_tvalid && !m_axis_head_tready));
   end

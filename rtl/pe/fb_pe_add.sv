@@ -11,7 +11,7 @@
 //              by one LUT.
 // Latency:     1 cycle.
 // Throughput:  64 bytes a cycle.
-// Limits:      `cfg` is steady while packets are inside. 512-bit registers: one.
+// Limits:      `cfg` is that of the packet whose beat goes in. 512-bit registers: one.
 // Does not implement: other widths of words, saturation.
 
 `default_nettype none

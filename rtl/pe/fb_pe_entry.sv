@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_pe_entry: the door of the processing elements: a packet gets the tag of its extent.
+// fb_pe_entry: the door of the processing elements: a packet gets the tag of its extent, and the nonce
+// of its object.
 //
 // What:        what is known of extents passes by on its way to who gives them tags, and is kept here
 //              until the packet comes. The n-th packet is that of the n-th tag: its beats wait until
@@ -8,11 +9,15 @@
 //              cycle before its first beat. The tag is taken with the packet's end: who keeps the tags
 //              learns then how long it is, and whether an object of which nothing is missing ends with
 //              it, which has a result.
+// Nonce:       a number that no two objects have since a reset, from 1 on. An object that goes on
+//              without a gap keeps it; behind a gap it has another one. So no two bytes have the same
+//              nonce and the same offset, and nothing is to be remembered of an object but that it is
+//              the last one of its stream.
 // Handshake:   valid/ready; the path of packets ends in registers here, that of extents passes. The
 //              beginning of a packet waits while INSIDE are in the chain.
 // Latency:     1 cycle.
 // Throughput:  64 bytes a cycle.
-// Limits:      16 extents ahead of their packets. 512-bit registers: two.
+// Limits:      16 extents ahead of their packets; 16 streams, by the lowest bits of their numbers. 512-bit registers: two.
 // Does not implement: packets without a tag.
 
 `default_nettype none
@@ -25,12 +30,13 @@ module fb_pe_entry
     input wire rst,
     input wire [63:0] now,  // ns since 1970
 
-    input  wire                         s_axis_extent_tvalid,
-    output logic                        s_axis_extent_tready,
-    input  wire  [PACKET_HEAD_BITS-1:0] s_axis_extent_tdata,
-    output logic                        m_axis_extent_tvalid,
-    input  wire                         m_axis_extent_tready,
-    output logic [PACKET_HEAD_BITS-1:0] m_axis_extent_tdata,
+    input  wire                          s_axis_extent_tvalid,
+    output logic                         s_axis_extent_tready,
+    input  wire  [ PACKET_HEAD_BITS-1:0] s_axis_extent_tdata,
+    output logic                         m_axis_extent_tvalid,
+    input  wire                          m_axis_extent_tready,
+    output logic [ PACKET_HEAD_BITS-1:0] m_axis_extent_tdata,
+    output logic [PACKET_NONCE_BITS-1:0] m_axis_extent_tuser,   // its nonce
 
     // With the tag's handshake: the packet that takes it ends an object.
     input  wire                        s_axis_tag_tvalid,
@@ -62,12 +68,40 @@ module fb_pe_entry
 );
 
   localparam int unsigned Ahead = 16;  // extents
+  localparam int unsigned StreamBits = 4;  // of its number, by which the last object of a stream is found
   localparam int unsigned CountBits = $clog2(INSIDE) + 1;
 
   logic room, known, there, free, enters, ends;
   logic open_q;  // the packet has begun
   logic [CountBits-1:0] inside_q;  // packets in the chain
   logic [31-$clog2(USER_BEAT_BYTES):0] beats_q;  // of the packet that have entered
+
+  logic [PACKET_NONCE_BITS-1:0] nonces_q, last_nonce, nonce;  // given; of the stream; of the extent
+  logic [StreamBits-1:0] stream;
+  logic goes_on, passes;
+
+  assign stream = s_axis_extent_tdata[8*FRAMING_STREAM_AT+:StreamBits];
+  assign goes_on = (s_axis_extent_tdata[8*FRAMING_FLAGS_AT+:4] & PACKET_GOES_ON) != '0;
+  assign nonce = goes_on ? last_nonce : nonces_q + 1'b1;
+  assign passes = s_axis_extent_tvalid && s_axis_extent_tready;
+  assign m_axis_extent_tuser = nonce;
+
+  always_ff @(posedge clk) begin : give_nonces
+    if (passes && !goes_on) nonces_q <= nonce;
+    if (rst) nonces_q <= '0;
+  end
+
+  fb_common_lutram #(
+      .Width(PACKET_NONCE_BITS),
+      .Depth(1 << StreamBits)
+  ) u_nonces (
+      .clk,
+      .we   (passes),
+      .waddr(stream),
+      .wdata(nonce),
+      .raddr(stream),
+      .rdata(last_nonce)
+  );
 
   assign s_axis_extent_tready = m_axis_extent_tready && room;
   assign m_axis_extent_tvalid = s_axis_extent_tvalid && room;
@@ -82,7 +116,7 @@ module fb_pe_entry
       .clear  (1'b0),
       .s_valid(s_axis_extent_tvalid && m_axis_extent_tready),
       .s_ready(room),
-      .s_data (extent_of(s_axis_extent_tdata, now)),
+      .s_data (extent_of(s_axis_extent_tdata, now, nonce)),
       .m_valid(known),
       .m_ready(ends),
       .m_data (extent),

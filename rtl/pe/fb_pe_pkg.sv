@@ -18,6 +18,7 @@ package fb_pe_pkg;
     logic [63:0] offset;  // where in the object it begins, in bytes; 0: the object begins with it
     logic [63:0] size;    // bytes of the whole object where it begins and the sender knows; else 0
     logic [63:0] time_;   // when the extent began, ns since 1970
+    logic [63:0] nonce;   // a number that no byte at this offset of another object has
   } extent_t;
 
   // Which object an extent is of.
@@ -52,7 +53,7 @@ package fb_pe_pkg;
 
   // The extent of the word that announces it.
   function automatic extent_t extent_of(input logic [PACKET_HEAD_BITS-1:0] head,
-                                        input logic [63:0] now);
+                                        input logic [63:0] now, input logic [63:0] nonce);
     logic first, unused;
     logic [63:0] place;
     unused = &{1'b0, head};
@@ -64,6 +65,7 @@ package fb_pe_pkg;
     extent_of.offset = first ? '0 : place;
     extent_of.size = first ? place : '0;
     extent_of.time_ = now;
+    extent_of.nonce = nonce;
   endfunction
 
 endpackage

@@ -82,7 +82,7 @@ module fb_pe_windows
   logic [1:0] answer_q;
   logic [WaitBits-1:0] waited_q;
   logic [7:0] silent_q;
-  logic [15:0] refused_q;
+  logic [31:0] refused_q;  // modulo 2^32
 
   // ----------------------------------------------------------------------------------------- access
   logic sees_write, sees_read, unused;
@@ -126,26 +126,27 @@ module fb_pe_windows
   // -------------------------------------------------------------------------------- the chain's own
   logic [OffsetBits-1:0] offset, place;
   logic [31:0] register;
-  logic has_register, has_setting;
+  logic is_own, has_register, has_setting;
   logic [2:0] of;  // the element that a setting is of
 
   assign offset = at_q[OffsetBits-1:0];
   assign place = offset - OffsetBits'(ELEMENTS_SETTINGS_AT);
   assign of = place[SettingsBits+:3];
-  assign has_setting = write_q && strobes_q == '1 && offset[1:0] == '0 &&
+  assign is_own = at_q[15:OffsetBits] == 4'd8;
+  assign has_setting = is_own && write_q && strobes_q == '1 && offset[1:0] == '0 &&
       place < OffsetBits'(ELEMENTS_COUNT * ELEMENTS_SETTINGS_BYTES) && Settings[of];
   for (genvar i = 0; i < 8; i++) begin : gen_settings
-    assign set[i].valid = state_q == LOOK && at_q[15] && has_setting && of == 3'(i);
+    assign set[i].valid = state_q == LOOK && has_setting && of == 3'(i);
     assign {set[i].stream, set[i].upper} = place[SettingsBits-1:2];
     assign set[i].word = word_q;
   end
 
   always_comb begin : read_register
-    has_register = !write_q;
+    has_register = is_own && !write_q;
     case (offset)
       OffsetBits'(ELEMENTS_IDENTITY_AT): register = ELEMENTS_IDENTITY;
-      OffsetBits'(ELEMENTS_PRESENT_AT): register = 32'(Present);
-      OffsetBits'(ELEMENTS_REFUSED_AT): register = 32'(refused_q);
+      OffsetBits'(ELEMENTS_PRESENT_AT): register = {16'd0, Settings, Present};
+      OffsetBits'(ELEMENTS_REFUSED_AT): register = refused_q;
       OffsetBits'(ELEMENTS_SILENT_AT): register = 32'(silent_q);
       default: {has_register, register} = '0;
     endcase
@@ -169,7 +170,7 @@ module fb_pe_windows
         state_q <= ANSWER;
         if (at_q[15]) begin
           answer_q <= has_register || has_setting ? Okay : NoElement;
-          if (!write_q) word_q <= register;
+          if (!write_q) word_q <= has_register ? register : '0;
         end else if (!Present[window] || silent_q[window]) begin
           answer_q <= Present[window] ? ElementError : NoElement;
           if (!write_q) word_q <= '0;
@@ -194,7 +195,7 @@ module fb_pe_windows
       end
       default: begin
         if (write_q ? s_axil_pe_bready : s_axil_pe_rready) begin
-          if (answer_q[1] && refused_q != '1) refused_q <= refused_q + 1'b1;
+          if (answer_q[1]) refused_q <= refused_q + 1'b1;
           state_q <= REST;
         end
       end

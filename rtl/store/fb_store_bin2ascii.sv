@@ -83,7 +83,8 @@ module fb_store_bin2ascii
   localparam int unsigned JobBits = $clog2(RESULT + RESULT_JOBS);
   typedef logic [JobBits-1:0] job_t;
 
-  // A number of a result, as fb_store_rom_pkg has it.
+  // A number of a result, as fb_store_rom_pkg has it. The first one may be the nonce, which is there
+  // without a result as well.
   typedef struct packed {
     logic ends_column;
     logic is_fraction;
@@ -159,7 +160,7 @@ module fb_store_bin2ascii
     nature_of.for_sum = job == job_t'(SUM_FIRST) || job == job_t'(SUM_SECOND);
     nature_of.for_float = of.is_float;
     nature_of.for_fraction = of.is_fraction;
-    nature_of.for_result = of != '0;
+    nature_of.for_result = of != '0 && !(HAS_NONCE && job == job_t'(RESULT));
     nature_of.ends_column = of.ends_column;
   endfunction
 
@@ -309,7 +310,9 @@ module fb_store_bin2ascii
   // A result apart: decimal numbers, singles, and what is shown as it is.
   logic [NumberBits-1:0] all_bits;
   logic [RawWords-1:0][15:0] raw;
+  logic [RESULT_BITS+NONCE_BITS-1:0] shown;  // the result, with a nonce in front of it where there is one
   assign numbers = all_bits;
+  assign shown   = HAS_NONCE ? {facts_q.result, facts_q.nonce} : $bits(shown)'(facts_q.result);
 
   always_comb begin : take_apart
     int unsigned bit_, word, from, float;
@@ -341,18 +344,18 @@ module fb_store_bin2ascii
         word -= 32'(result_job(job).words) + 1;
         // The first byte is the one in front.
         for (int unsigned at = 0; at < 32'(result_job(job).bits); at++)
-        raw[word+at/2][8*(at%2)+:8] = facts_q.result[from+8*(32'(result_job(job).bits)-1-at)+:8];
+        raw[word+at/2][8*(at%2)+:8] = shown[from+8*(32'(result_job(job).bits)-1-at)+:8];
         from += 8 * 32'(result_job(job).bits);
       end else if (result_job(job).is_float) begin
         all_bits[bit_+:24] = fixed_q[55:32];
-        floats[float] = facts_q.result[from+:32];
+        floats[float] = shown[from+:32];
       end else if (result_job(job).is_fraction) begin
         all_bits[bit_+:24] = fixed_q[55:32];
         from += 32;
         float += 1;
       end else begin
         for (int unsigned at = 0; at < 32'(result_job(job).bits); at++)
-        all_bits[bit_+at] = facts_q.result[from+at];
+        all_bits[bit_+at] = shown[from+at];
         from += 32'(result_job(job).bits);
       end
     end
@@ -412,7 +415,7 @@ module fb_store_bin2ascii
 
   // A tar header has eleven octal digits: they last until the year 2242.
   logic unused;
-  assign unused = &{1'b0, facts_q.seconds[33], facts_q.received};
+  assign unused = &{1'b0, facts_q.seconds[33], facts_q.received, facts_q.nonce};
 
   kind_e kind, kind_q;
   logic none, nulls, word_q, ends_q, next_blank_q;

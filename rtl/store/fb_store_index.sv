@@ -129,7 +129,8 @@ module fb_store_index
 
   // A row in the order of INDEX_SLICE, and the slice of it: where it lies, how long it is, how far from
   // that of the next row.
-  logic [64+RESULT_BITS+416-1:0] bits;
+  localparam int unsigned NumberBits = 480;  // of a row's numbers in front of its result
+  logic [64+RESULT_BITS+NumberBits-1:0] bits;
   logic [63:0] slice, chosen_q, value_q;
   logic [1:0] size, size_q;
   logic [6:0] stride, stride_q;
@@ -149,6 +150,7 @@ module fb_store_index
     s_axis_row_tdata.facts.missing,
     s_axis_row_tdata.facts.crc32c,
     s_axis_row_tdata.facts.length,
+    64'(s_axis_row_tdata.facts.nonce),
     s_axis_row_tdata.facts.time_,
     s_axis_row_tdata.address,
     s_axis_row_tdata.facts.offset,

@@ -7,9 +7,11 @@
 package fb_store_pkg;
   import fb_spec_pkg::*;
   import fb_store_rom_pkg::RESULT_BITS;
+  import fb_store_rom_pkg::NONCE_BITS;
 
   // What is known of an extent from its beginning on: the word that announces it, and when it came.
   typedef struct packed {
+    logic [NONCE_BITS-1:0] nonce;
     logic [33:0] seconds;  // since 1970, so that no module has to divide
     logic [63:0] time_;  // the same in ns
     logic [PACKET_HEAD_BITS-1:0] head;
@@ -60,6 +62,7 @@ package fb_store_pkg;
     logic [63:0] time_;  // when it began, ns since 1970
     logic [33:0] seconds;  // the same in seconds, so that no module has to divide
     logic [31:0] crc32c;  // of the payload
+    logic [NONCE_BITS-1:0] nonce;  // 0: there is none
     logic [31:0] received;  // bytes that came from the network; 0 where another part follows
     logic has_result;  // `result` counts
     logic [RESULT_BITS-1:0] result;  // its columns, the first one lowest
@@ -87,6 +90,7 @@ package fb_store_pkg;
     facts_of.time_ = extent.time_;
     facts_of.seconds = extent.seconds;
     facts_of.crc32c = part.crc32c;
+    facts_of.nonce = extent.nonce;
   endfunction
 
   // A row of the index (forebay_spec::store::index::Row); what of it is no column is for the page.

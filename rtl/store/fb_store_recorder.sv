@@ -30,14 +30,15 @@ module fb_store_recorder
 
     // What is known of an extent when it begins; its tag, taken when the end of its packet goes into
     // the elements: whether an intact object ends there, too.
-    input  wire                         s_axis_extent_tvalid,
-    output logic                        s_axis_extent_tready,
-    input  wire  [PACKET_HEAD_BITS-1:0] s_axis_extent_tdata,
-    output logic                        m_axis_tag_tvalid,
-    input  wire                         m_axis_tag_tready,
-    output logic [ PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
-    input  wire                         ends_object,
-    input  wire  [                31:0] received,              // bytes of the packet
+    input  wire                          s_axis_extent_tvalid,
+    output logic                         s_axis_extent_tready,
+    input  wire  [ PACKET_HEAD_BITS-1:0] s_axis_extent_tdata,
+    input  wire  [PACKET_NONCE_BITS-1:0] s_axis_extent_tuser,   // its nonce
+    output logic                         m_axis_tag_tvalid,
+    input  wire                          m_axis_tag_tready,
+    output logic [  PACKET_TAG_BITS-1:0] m_axis_tag_tdata,
+    input  wire                          ends_object,
+    input  wire  [                 31:0] received,              // bytes of the packet
 
     // The packet behind the elements.
     input  wire                        s_axis_object_tvalid,
@@ -269,6 +270,9 @@ module fb_store_recorder
       .m_axis_page_tlast(page_last)
   );
 
+  logic unused_nonce;
+  assign unused_nonce = &{1'b0, s_axis_extent_tuser};
+
   logic head_valid, head_ready;
   metadata_t head;
   fb_store_table #(
@@ -282,7 +286,12 @@ module fb_store_recorder
       .pressing,
       .s_axis_extent_tvalid,
       .s_axis_extent_tready,
-      .s_axis_extent_tdata({out.time_seconds.seconds.value, now, s_axis_extent_tdata}),
+      .s_axis_extent_tdata({
+        HAS_NONCE ? NONCE_BITS'(s_axis_extent_tuser) : '0,
+        out.time_seconds.seconds.value,
+        now,
+        s_axis_extent_tdata
+      }),
       .m_axis_tag_tvalid,
       .m_axis_tag_tready,
       .m_axis_tag_tdata,

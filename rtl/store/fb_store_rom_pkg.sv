@@ -29,12 +29,14 @@ package fb_store_rom_pkg;
 
   // Results.
   localparam int unsigned RESULT_BITS = 48;  // of one; 8 that are nothing if it has no column
-  localparam int unsigned RESULT_JOBS = 3;  // numbers in it that are written
+  localparam int unsigned RESULT_JOBS = 3;  // numbers of it that are written
   localparam int unsigned RESULT_FLOATS = 1;  // of them singles
   localparam int unsigned RESULT_WORD = 95;  // of the page, from where they stand there
   localparam int unsigned RESULT_PLACE = 52;  // of their characters, in words of four
   localparam int unsigned FIELD_WORDS = 64;
   localparam bit HAS_RECEIVED = 1'b0;  // the index has lengths as received
+  localparam bit HAS_NONCE = 1'b0;  // index and page have a nonce, the first of these numbers
+  localparam int unsigned NONCE_BITS = 1;  // of one; 1 that is nothing if there is none
   localparam logic [31:0] SCHEMA_ID = 32'h4a93449c;
 
   // What is done for each number of a result: bit 15 the last one of a column, 14 behind the
@@ -653,14 +655,14 @@ package fb_store_rom_pkg;
   // The slices of a row: from which of its bits on (30-21), 1 to 8 bytes as a power of two
   // (20-19), bytes from one row to the next (18-12), where that of the first stands (11-0).
   localparam logic [11:0][31:0] INDEX_SLICE = {
-    32'h3a180e60,
-    32'h36104ee8,
-    32'h34082e68,
-    32'h32082de0,
-    32'h30082d60,
-    32'h28104c60,
-    32'h24104b60,
-    32'h20104a60,
+    32'h42180e60,
+    32'h3e104ee8,
+    32'h3c082e68,
+    32'h3a082de0,
+    32'h38082d60,
+    32'h30104c60,
+    32'h2c104b60,
+    32'h28104a60,
     32'h18188868,
     32'h10188670,
     32'h08188478,

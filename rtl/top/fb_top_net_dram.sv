@@ -316,6 +316,7 @@ module fb_top_net_dram #(
   logic number_valid, number_ready, extent_valid, ends_object, unseen;
   logic [fb_spec_pkg::PACKET_HEAD_BITS-1:0] word, head;
   logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid;
+  logic [fb_spec_pkg::PACKET_NONCE_BITS-1:0] nonce;
   fb_pe_pkg::extent_t known;
   logic [127:0] number;
   logic [31:0] received;
@@ -353,6 +354,7 @@ module fb_top_net_dram #(
       .m_axis_extent_tvalid(head_valid),
       .m_axis_extent_tready(head_ready),
       .m_axis_extent_tdata(head),
+      .m_axis_extent_tuser(nonce),
       .s_axis_tag_tvalid(tag_valid),
       .s_axis_tag_tready(tag_ready),
       .s_axis_tag_tdata(tag),
@@ -404,6 +406,7 @@ module fb_top_net_dram #(
       .s_axis_extent_tvalid(head_valid),
       .s_axis_extent_tready(head_ready),
       .s_axis_extent_tdata(head),
+      .s_axis_extent_tuser(nonce),
       .m_axis_tag_tvalid(tag_valid),
       .m_axis_tag_tready(tag_ready),
       .m_axis_tag_tdata(tag),

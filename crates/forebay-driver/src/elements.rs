@@ -5,7 +5,7 @@
 use std::fmt;
 
 use forebay_spec::recorder::elements::{
-    BYTES, CHAIN, IDENTITY, IDENTITY_AT, PRESENT_AT, REFUSED_AT, SILENT_AT, WINDOW_BYTES,
+    BYTES, CHAIN, IDENTITY, IDENTITY_AT, PRESENT_AT, REFUSED_AT, SILENT_AT,
 };
 use serde::Serialize;
 
@@ -25,6 +25,25 @@ pub struct RegisterWrite {
 impl fmt::Debug for RegisterWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at {:#x}", self.data.len(), self.offset)
+    }
+}
+
+/// What of a chain has registers, and settings by stream: a bit for each element, the first one lowest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Chain {
+    /// Elements with registers.
+    pub registers: u8,
+    /// Elements with settings by stream.
+    pub by_stream: u8,
+}
+
+impl fmt::Display for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (registers, streams) = (places(self.registers.into()), places(self.by_stream.into()));
+        write!(
+            f,
+            "registers at the places {registers}, settings by stream at {streams}"
+        )
     }
 }
 
@@ -67,13 +86,30 @@ impl Elements {
         Ok(bus.bar_read32(self.device, self.bar, at)?)
     }
 
-    /// Writes all, in order.
+    /// Writes all, in order; the chain has to be built for them.
     ///
     /// # Errors
-    /// A write that is no whole words, or reaches past the windows; an element that the chain does
-    /// not have, that refuses a word, or does not answer; a failure of the bus.
-    pub fn write(&self, bus: &mut dyn Bus, writes: &[RegisterWrite]) -> Result<(), Error> {
-        let present = self.read(bus, PRESENT_AT)?;
+    /// Another chain; a write that is no whole words, or reaches past the windows; an element that
+    /// refuses a word, or does not answer; a failure of the bus.
+    pub fn write(
+        &self,
+        bus: &mut dyn Bus,
+        chain: Chain,
+        writes: &[RegisterWrite],
+    ) -> Result<(), Error> {
+        let found = self.read(bus, PRESENT_AT)?;
+        let built = Chain {
+            registers: found as u8,
+            by_stream: (found >> 8) as u8,
+        };
+        if built != chain || found >> 16 != 0 {
+            return Err(Error::Refused {
+                field: "the chain of processing elements",
+                value: format!("one with {built}"),
+                limit: format!("the pipeline's has {chain}"),
+                remedy: "build the card with the chain of this pipeline",
+            });
+        }
         for write in writes {
             let (offset, bytes) = (write.offset, write.data.len() as u64);
             if offset % 4 != 0 || bytes % 4 != 0 || offset.saturating_add(bytes) > BYTES {
@@ -83,20 +119,8 @@ impl Elements {
                     limit: format!("words of 4 bytes stand below {BYTES:#x}"),
                 });
             }
-            let element = offset / WINDOW_BYTES;
-            if offset < CHAIN && present >> element & 1 == 0 {
-                return Err(Error::Refused {
-                    field: "the chain of processing elements",
-                    value: format!(
-                        "of elements with registers at the places {}",
-                        places(present)
-                    ),
-                    limit: format!("element {element} of the pipeline has registers, too"),
-                    remedy: "build the card with the chain of this pipeline",
-                });
-            }
         }
-        let before = self.read(bus, REFUSED_AT)?;
+        let mut before = self.read(bus, REFUSED_AT)?;
         for write in writes {
             for (at, word) in (write.offset..).step_by(4).zip(write.data.chunks_exact(4)) {
                 let mut bytes = [0; 4];
@@ -104,19 +128,31 @@ impl Elements {
                 let at = self.base.saturating_add(at);
                 bus.bar_write32(self.device, self.bar, at, u32::from_le_bytes(bytes))?;
             }
+            // The answers to writes do not reach the host; a read comes behind them.
+            let now = self.read(bus, REFUSED_AT)?;
+            let refused = now.wrapping_sub(before);
+            before = now;
+            if refused != 0 {
+                let silent = self.read(bus, SILENT_AT)?;
+                return Err(Error::Refused {
+                    field: "what was written into registers of processing elements",
+                    value: format!(
+                        "{refused} words without effect, from {:#x} on; elements that do not \
+                         answer: {}",
+                        write.offset,
+                        places(silent)
+                    ),
+                    limit: "each has to be taken".into(),
+                    remedy: "compare the element's manifest with its RTL; one that does not answer \
+                             is asked again after a reset of the card",
+                });
+            }
         }
-        // The answers to writes do not reach the host; a read comes behind them.
-        let refused = self.read(bus, REFUSED_AT)?.wrapping_sub(before);
-        match refused {
-            0 => Ok(()),
-            _ => Err(Error::Refused {
-                field: "words written into registers of processing elements",
-                value: format!(
-                    "{refused} without effect; elements that do not answer: {}",
-                    places(self.read(bus, SILENT_AT)?)
-                ),
-                limit: "each has to be taken".into(),
-                remedy: "compare the element's manifest with its RTL, and the card with the pipeline",
+        match self.read(bus, IDENTITY_AT)? {
+            IDENTITY => Ok(()),
+            _ => Err(Error::Gone {
+                device: self.device,
+                during: "while registers of processing elements were written",
             }),
         }
     }

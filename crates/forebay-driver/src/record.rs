@@ -13,7 +13,7 @@ use forebay_spec::net::{Arrival, Place};
 use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
-use crate::elements::{Elements, RegisterWrite};
+use crate::elements::{Chain, Elements, RegisterWrite};
 use crate::error::Error;
 use crate::net_port::{Destination, MAC_HZ, NetCounters, NetPort, NetSettings, Packets};
 use crate::poll;
@@ -42,7 +42,9 @@ pub struct Plan {
     pub recording: Recording,
     /// Settings of the processing elements.
     pub elements: [u64; ELEMENTS],
-    /// What is written into their registers.
+    /// Which of them have registers.
+    pub chain: Chain,
+    /// What is written there.
     pub registers: Vec<RegisterWrite>,
     /// Where objects are sent that are read back; none: nowhere.
     pub back: Option<Destination>,
@@ -236,10 +238,8 @@ impl<'b, B: Bus> Recorder<'b, B> {
         port.set_clock(bus, plan.recording.time)?;
         net.configure(bus, &plan.net)?;
         port.set_elements(bus, &plan.elements)?;
-        if !plan.registers.is_empty() {
-            let elements = Elements::attach(bus, card, bar, controls.elements)?;
-            elements.write(bus, &plan.registers)?;
-        }
+        let elements = Elements::attach(bus, card, bar, controls.elements)?;
+        elements.write(bus, plan.chain, &plan.registers)?;
         if let Some(back) = &plan.back {
             net.set_destination(bus, back)?;
         }

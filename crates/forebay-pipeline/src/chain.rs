@@ -296,6 +296,16 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
     text
 }
 
+impl Pipeline {
+    /// Which elements have registers, and which have settings by stream: a bit for each, the first one
+    /// lowest.
+    #[must_use]
+    pub fn windows(&self) -> (u8, u8) {
+        let of = |has: fn(&Stage) -> bool| places(&self.pes, has);
+        (of(has_registers), of(has_streams))
+    }
+}
+
 fn has_registers(stage: &Stage) -> bool {
     !stage.element.registers.is_empty()
 }
@@ -305,9 +315,9 @@ fn has_streams(stage: &Stage) -> bool {
 }
 
 /// The places of elements that have something, one bit each.
-fn places(stages: &[Stage], has: impl Fn(&Stage) -> bool) -> u32 {
+fn places(stages: &[Stage], has: impl Fn(&Stage) -> bool) -> u8 {
     let stages = stages.iter().enumerate();
-    stages.fold(0, |bits, (at, stage)| bits | u32::from(has(stage)) << at)
+    stages.fold(0, |bits, (at, stage)| bits | u8::from(has(stage)) << at)
 }
 
 /// Zeros for the words of a signal that no element drives.
@@ -341,7 +351,7 @@ fn windows(stages: &[Stage]) -> String {
         "fb_pe_windows #(\n      .Present (8'b{registers:08b}),\n      \
          .Settings(8'b{streams:08b})\n  )"
     );
-    let wire = |there: u32, name: &str, none: &str| match there {
+    let wire = |there: u8, name: &str, none: &str| match there {
         0 => none.to_owned(),
         _ => name.to_owned(),
     };
@@ -501,14 +511,19 @@ impl Placed<'_> {
                 (format!("s_axil_{port}"), format!("{of}[{index}].{wire}"))
             }));
         }
-        let mut module = format!("fb_pe_{name}");
+        let mut parameters: Vec<_> = self
+            .stage
+            .parameters
+            .iter()
+            .map(|(parameter, value)| format!("      .{parameter}({value})"))
+            .collect();
         if !element.data.is_empty() {
             let folder = absolute(&element.folder).unwrap_or_else(|_| element.folder.clone());
-            let _ = write!(
-                module,
-                " #(\n      .DataFolder(\"{}\")\n  )",
-                folder.display()
-            );
+            parameters.push(format!("      .DataFolder(\"{}\")", folder.display()));
+        }
+        let mut module = format!("fb_pe_{name}");
+        if !parameters.is_empty() {
+            let _ = write!(module, " #(\n{}\n  )", parameters.join(",\n"));
         }
         text += &instance(&module, &format!("u_{index}_{name}"), &all);
 

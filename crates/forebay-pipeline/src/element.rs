@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use forebay_spec::recorder::elements::STREAMS;
 use forebay_spec::store::page::template_of;
-use forebay_spec::store::schema::{Column, ColumnError, Schema};
+use forebay_spec::store::schema::{Cipher, Column, ColumnError, Schema};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use toml::Value;
@@ -36,6 +36,8 @@ const TAKEN: [&str; 8] = [
 const PATIENCE: u32 = 65_536;
 /// Bytes of a data file, at most.
 const DATA_MOST: u64 = 1 << 30;
+/// Register that holds the key of an element that encrypts.
+pub(super) const KEY: &str = "key";
 /// Keys of `[[pe]]` that are no settings.
 const KEYS: [&str; 4] = ["name", "path", "tap", "streams"];
 
@@ -122,6 +124,10 @@ pub struct Element {
     pub result: Vec<ResultColumn>,
     /// It changes lengths.
     pub resizes: bool,
+    /// It encrypts, with the key that is derived of its register `key`.
+    pub encrypts: bool,
+    /// How it can be built, by the name.
+    pub parameters: BTreeMap<String, Parameter>,
     /// Cycles from an object's last beat to its result, at most; 0: any number, or none comes.
     pub patience: u32,
     /// What can be set, by the name.
@@ -143,6 +149,19 @@ pub struct ResultColumn {
     pub r#type: String,
     /// What it means, in a line.
     pub description: String,
+}
+
+/// A parameter of an element's module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// What it means, in a line.
+    pub description: String,
+    /// Its name in the RTL.
+    pub parameter: String,
+    /// The values that it may have.
+    pub values: Vec<i64>,
+    /// The value where none is given.
+    pub default: i64,
 }
 
 /// A number that an element shows while it runs.
@@ -223,6 +242,8 @@ pub struct Stage {
     pub streams: BTreeMap<u16, u64>,
     /// What is written into its registers, by the name.
     pub registers: BTreeMap<String, RegisterValue>,
+    /// How it is built, by the name in its RTL.
+    pub parameters: BTreeMap<String, i64>,
 }
 
 #[derive(Deserialize)]
@@ -234,6 +255,9 @@ struct Raw {
     #[serde(default)]
     result: Vec<RawColumn>,
     resizes: Option<Place>,
+    encrypts: Option<Place>,
+    #[serde(default)]
+    parameters: BTreeMap<String, RawParameter>,
     patience: Option<Place>,
     #[serde(default)]
     settings: BTreeMap<String, RawSetting>,
@@ -262,6 +286,15 @@ struct RawSetting {
     default: Option<Place>,
     range: Option<Place>,
     by_stream: Option<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawParameter {
+    description: String,
+    parameter: Place,
+    values: Place,
+    default: Place,
 }
 
 #[derive(Deserialize)]
@@ -321,6 +354,10 @@ impl Element {
             extent: file.or("extent", &raw.extent, false, Field::flag)?,
             result: columns(file, &raw.result)?,
             resizes: file.or("resizes", &raw.resizes, false, Field::flag)?,
+            encrypts: encrypts(file, &raw.encrypts, &registers)?,
+            parameters: parameters(file, &raw.parameters, |name| {
+                settings.contains_key(name) || registers.contains_key(name)
+            })?,
             patience: file.or("patience", &raw.patience, PATIENCE, patience)?,
             settings,
             registers,
@@ -378,6 +415,93 @@ impl Element {
         columns
             .filter_map(|column| Column::new(&column.name, &column.r#type).ok())
             .collect()
+    }
+}
+
+/// Whether it encrypts: then it has a register for the key.
+fn encrypts(
+    file: &File,
+    given: &Option<Place>,
+    registers: &BTreeMap<String, Register>,
+) -> Result<bool> {
+    let encrypts = file.or("encrypts", given, false, Field::flag)?;
+    let lengths = [Cipher::Aes128, Cipher::Aes256].map(|cipher| cipher.key_bytes() as u64);
+    let is_key = |register: &Register| register.secret && register.bytes == lengths;
+    match given {
+        Some(value) if encrypts && !registers.get(KEY).is_some_and(is_key) => {
+            Err(file.field("encrypts", value).refuse(
+                "the register key has its key: bytes = [16, 32], secret = true",
+                "add it: [registers.key]",
+            ))
+        }
+        _ => Ok(encrypts),
+    }
+}
+
+/// The parameters of a module.
+fn parameters(
+    file: &File,
+    raw: &BTreeMap<String, RawParameter>,
+    taken: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Parameter>> {
+    let mut found = BTreeMap::new();
+    for (name, raw) in raw {
+        let field = |key: &str, value| file.field(format!("parameters.{name}.{key}"), value);
+        let (own, values) = (
+            field("parameter", &raw.parameter),
+            field("values", &raw.values),
+        );
+        named_well(&own, name, "a parameter")?;
+        if taken(name) {
+            return Err(own.refuse(
+                "a setting or a register has the same name",
+                "choose another name",
+            ));
+        }
+        let parameter = own.text()?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !parameter.starts_with(|c: char| c.is_ascii_alphabetic())
+            || !parameter.chars().all(plain)
+        {
+            return Err(own.refuse(
+                "it is the name of a parameter of the module",
+                "such as \"Lanes\"",
+            ));
+        }
+        let list = values.value().as_array();
+        let list = list.and_then(|list| {
+            list.iter()
+                .map(Value::as_integer)
+                .collect::<Option<Vec<_>>>()
+        });
+        let list = list.filter(|list| !list.is_empty()).ok_or_else(|| {
+            values.refuse(
+                "it is a list of whole numbers",
+                "write the values that it may have, such as [1, 2]",
+            )
+        })?;
+        let mut parameter = Parameter {
+            description: raw.description.clone(),
+            parameter: parameter.to_owned(),
+            default: list[0],
+            values: list,
+        };
+        parameter.default = parameter.read(&field("default", &raw.default))?;
+        found.insert(name.clone(), parameter);
+    }
+    Ok(found)
+}
+
+impl Parameter {
+    fn read(&self, field: &Field<'_>) -> Result<i64> {
+        let number = field.integer(i64::MIN.into()..=i64::MAX.into())? as i64;
+        match self.values.contains(&number) {
+            true => Ok(number),
+            false => Err(field.refuse(
+                &format!("it is one of {:?}", self.values),
+                "choose one of these",
+            )),
+        }
     }
 }
 
@@ -535,6 +659,18 @@ fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
         ));
     }
     let (least, most) = range(&field, raw, flag, high - low + 1)?;
+    let by_stream = file.or(
+        format!("settings.{name}.by_stream"),
+        &raw.by_stream,
+        false,
+        Field::flag,
+    )?;
+    if by_stream && name == "stream" {
+        return Err(bits.refuse(
+            "in front of the settings of a stream this word names it",
+            "choose another name",
+        ));
+    }
     let mut setting = Setting {
         description: raw.description.clone(),
         high,
@@ -543,12 +679,7 @@ fn setting(file: &File, name: &str, raw: &RawSetting) -> Result<Setting> {
         default: if least > 0 { least } else { 0.min(most) },
         least,
         most,
-        by_stream: file.or(
-            format!("settings.{name}.by_stream"),
-            &raw.by_stream,
-            false,
-            Field::flag,
-        )?,
+        by_stream,
     };
     if let Some(value) = &raw.default {
         setting.default = setting.read(&field("default", value))?;
@@ -649,6 +780,36 @@ pub(super) fn check(
                 "take one of the two out",
             ));
         }
+        if let (Some(name), Some(old)) = (keys.get("name"), stages.last())
+            && old.element.encrypts
+        {
+            return Err(file.field(format!("pe[{index}].name"), name).refuse(
+                &format!(
+                    "{} encrypts, and nothing of what it gives can be worked on",
+                    old.element.name
+                ),
+                "let it be the last one",
+            ));
+        }
+        if let (Some(name), true) = (keys.get("name"), new.element.encrypts) {
+            let field = file.field(format!("pe[{index}].name"), name);
+            if new.way != Way::Through {
+                return Err(field.refuse(
+                    "it encrypts what is stored, and not a copy",
+                    "leave tap out",
+                ));
+            }
+            let mut before = stages.iter().filter(|old| old.way == Way::Through);
+            if let Some(old) = before.find(|old| old.element.resizes) {
+                return Err(field.refuse(
+                    &format!(
+                        "what it encrypts is to stand where it came from, and {} changes lengths",
+                        old.element.name
+                    ),
+                    "take one of the two out",
+                ));
+            }
+        }
         stages.push(new);
     }
     for (index, keys) in raw.iter().enumerate() {
@@ -700,12 +861,19 @@ fn stage(
         .map(|(key, setting)| (key.clone(), setting.default))
         .collect();
     let mut registers = BTreeMap::new();
+    let mut parameters: BTreeMap<_, _> = element
+        .parameters
+        .values()
+        .map(|parameter| (parameter.parameter.clone(), parameter.default))
+        .collect();
     for (key, value) in keys {
         let field = field(key, value);
         if KEYS.contains(&key.as_str()) {
             continue;
         } else if let Some(register) = element.registers.get(key) {
             registers.insert(key.clone(), register.read(&field, file.folder())?);
+        } else if let Some(parameter) = element.parameters.get(key) {
+            parameters.insert(parameter.parameter.clone(), parameter.read(&field)?);
         } else {
             let setting = element.settings.get(key);
             let setting = setting.ok_or_else(|| unknown(&field, &element))?;
@@ -734,6 +902,7 @@ fn stage(
         values,
         streams,
         registers,
+        parameters,
     })
 }
 
@@ -749,7 +918,7 @@ pub(super) fn check_streams(
         let other = stage.streams.keys().find(|stream| !received(**stream));
         if let (Some(value), Some(stream)) = (keys.get("streams"), other) {
             let field = file.field(format!("pe[{index}].streams"), value);
-            return Err(field.refuse(
+            return Err(field.refuse_hidden(
                 &format!("stream {stream} is not received: {} is", source.which()),
                 "leave it out, or receive it: [source] stream and streams",
             ));
@@ -766,10 +935,10 @@ fn by_stream(
 ) -> Result<BTreeMap<u16, u64>> {
     let mut found = BTreeMap::new();
     let mut places = BTreeSet::new();
-    for table in field.tables()? {
+    for (table, field) in field.tables()? {
         let mut values = usual.clone();
         let stream = table.get("stream").ok_or_else(|| {
-            field.refuse(
+            field.refuse_hidden(
                 "each says which stream it is of",
                 "add stream = 0, or another",
             )
@@ -779,7 +948,7 @@ fn by_stream(
             let part = field.part(key, value);
             let setting = element.settings.get(key).filter(|found| found.by_stream);
             let setting = setting.ok_or_else(|| {
-                part.refuse(
+                part.refuse_hidden(
                     &format!("no setting of {} that streams have values of", element.name),
                     "`forebay pe list` says which have",
                 )
@@ -787,7 +956,7 @@ fn by_stream(
             values.insert(key.clone(), setting.read(&part)?);
         }
         if !places.insert(u64::from(stream) % STREAMS) {
-            return Err(field.refuse(
+            return Err(field.refuse_hidden(
                 "two of these streams have the same last four bits",
                 "leave one out",
             ));
@@ -799,12 +968,17 @@ fn by_stream(
 
 fn unknown(field: &Field<'_>, element: &Element) -> Error {
     let keys = element.settings.keys().chain(element.registers.keys());
+    let keys = keys.chain(element.parameters.keys());
     let known: Vec<_> = keys.map(String::as_str).collect();
     let limit = match known.as_slice() {
         [] => format!("{} has no settings", element.name),
         _ => format!("the settings of {} are: {}", element.name, known.join(", ")),
     };
-    field.refuse(&limit, "choose one of these, or leave it out")
+    // It may be a secret whose key is misspelled.
+    match element.registers.values().any(|register| register.secret) {
+        true => field.refuse_hidden(&limit, "choose one of these, or leave it out"),
+        false => field.refuse(&limit, "choose one of these, or leave it out"),
+    }
 }
 
 /// The element of this name in a folder that the user names.

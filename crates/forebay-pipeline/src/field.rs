@@ -195,17 +195,29 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// A list of tables.
+    /// A list of tables, each with itself as a field.
     ///
     /// # Errors
     /// Where it is none.
-    pub fn tables(&self) -> Result<Vec<&'a toml::Table>> {
-        let list = self.value().as_array();
-        let tables = list.and_then(|list| list.iter().map(Value::as_table).collect());
-        tables.ok_or_else(|| {
+    pub fn tables(&self) -> Result<Vec<(&'a toml::Table, Self)>> {
+        let wrong = || {
             let example = format!("write [[{}]], and below it what it has", self.name);
-            self.refuse("it is a list of tables", &example)
-        })
+            self.refuse_hidden("it is a list of tables", &example)
+        };
+        let list = self.value().as_array().ok_or_else(wrong)?;
+        let tables = list.iter().enumerate().map(|(at, value)| {
+            let table = value.as_table().ok_or_else(wrong)?;
+            let name = format!("{}[{at}]", self.name);
+            Ok((
+                table,
+                Self {
+                    name,
+                    value,
+                    ..*self
+                },
+            ))
+        });
+        tables.collect()
     }
 
     /// A value in it. What is refused of it is said to be on the line of the whole.

@@ -28,7 +28,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use forebay_spec::recorder::elements;
-use forebay_spec::store::schema::Schema as Results;
+use forebay_spec::store::page::template_of;
+use forebay_spec::store::schema::{Cipher, Schema as Results};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ use field::File;
 
 pub use buffer::{Buffer, Memory};
 pub use chain::ChainSource;
-pub use element::{DataFile, Element, Paths, Setting, Stage, Status, Way, name_fault};
+pub use element::{DataFile, Element, Parameter, Paths, Setting, Stage, Status, Way, name_fault};
 pub use error::{Error, Result};
 pub use register::{Register, RegisterValue};
 pub use sink::{Kind, Sink};
@@ -102,17 +103,47 @@ impl Pipeline {
         let element = elements.find(|element| element.judges());
         let columns =
             element.map_or_else(|| Results::default().columns().to_vec(), Element::columns);
-        Results::new(&columns, received).unwrap_or_default()
+        let results = Results::new(&columns, received).unwrap_or_default();
+        results.encrypted(self.key().and_then(|key| Cipher::of_key(key.len())))
+    }
+
+    /// The element that encrypts, with its place, if there is one.
+    fn encrypting(&self) -> Option<(u64, &Stage)> {
+        (0..)
+            .zip(&self.pes)
+            .find(|(_, stage)| stage.element.encrypts)
+    }
+
+    /// The user's key, where an element encrypts.
+    #[must_use]
+    pub fn key(&self) -> Option<&[u8]> {
+        let (_, stage) = self.encrypting()?;
+        stage
+            .registers
+            .get(element::KEY)
+            .map(|value| &value.data[..])
+    }
+
+    /// Where the recording's key is to be written: its place among all registers.
+    #[must_use]
+    pub fn key_window(&self) -> Option<u64> {
+        let (at, stage) = self.encrypting()?;
+        let value = stage.registers.get(element::KEY)?;
+        Some(at * elements::WINDOW_BYTES + value.offset)
     }
 
     /// What is written into the registers of its elements before it begins: where from the first
-    /// window on, and the bytes.
+    /// window on, and the bytes. The [key](Self::key) is not among them: each recording has its own.
     #[must_use]
     pub fn registers(&self) -> Vec<(u64, Vec<u8>)> {
         let mut writes = Vec::new();
         for (at, stage) in (0..).zip(&self.pes) {
             let window = at * elements::WINDOW_BYTES;
-            let mut values: Vec<_> = stage.registers.values().collect();
+            let values = stage.registers.iter();
+            let mut values: Vec<_> = values
+                .filter(|(name, _)| !(stage.element.encrypts && *name == element::KEY))
+                .map(|(_, value)| value)
+                .collect();
             values.sort_by_key(|value| value.offset);
             let values = values.into_iter();
             writes.extend(values.map(|value| (window + value.offset, value.data.clone())));
@@ -164,13 +195,23 @@ impl Pipeline {
         }
         let source = source::check(file, &raw.source)?;
         element::check_streams(file, &raw.pe, &pes, &source)?;
-        Ok(Self {
+        let pipeline = Self {
             source,
             pes,
             buffer: buffer::check(file, &raw.buffer)?,
             sink,
             ssds,
             root: paths.root().to_owned(),
-        })
+        };
+        if template_of(&pipeline.results(), true).is_none() {
+            return Err(file.refuse(
+                0,
+                "pe",
+                pipeline.results(),
+                "the JSON in front of an object has no room for all of it",
+                "let the element give fewer columns",
+            ));
+        }
+        Ok(pipeline)
     }
 }

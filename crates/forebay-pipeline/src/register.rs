@@ -35,7 +35,7 @@ pub struct Register {
     /// Its value comes out of a file, and nothing shows it.
     pub secret: bool,
     /// The number where none is given; none: one must be.
-    pub default: Option<u64>,
+    pub default: Option<i128>,
 }
 
 /// A value of it.
@@ -171,14 +171,13 @@ impl Register {
         }
     }
 
-    fn integer(&self, field: &Field<'_>) -> Result<u64> {
+    fn integer(&self, field: &Field<'_>) -> Result<i128> {
         let most = u64::MAX >> (64 - 8 * self.longest().min(NUMBER_MOST));
-        let least = -i128::from(most >> 1) - 1;
-        // Negative numbers are in two's complement.
-        Ok(field.integer(least..=most.into())? as u64 & most)
+        field.integer(-i128::from(most >> 1) - 1..=most.into())
     }
 
-    fn of_number(&self, number: u64) -> RegisterValue {
+    fn of_number(&self, number: i128) -> RegisterValue {
+        // Negative numbers are in two's complement.
         let bytes = number.to_le_bytes().into_iter();
         RegisterValue {
             offset: self.offset,
@@ -195,12 +194,7 @@ impl Register {
     /// Reads a value for it; files are looked for from a folder on.
     pub(super) fn read(&self, field: &Field<'_>, folder: &Path) -> Result<RegisterValue> {
         if self.number {
-            let number = self.integer(field)?;
-            let shown = field.value().to_string().trim_matches('"').to_owned();
-            return Ok(RegisterValue {
-                shown,
-                ..self.of_number(number)
-            });
+            return Ok(self.of_number(self.integer(field)?));
         }
         let (data, shown) = self.bytes_of(field, folder)?;
         Ok(RegisterValue {
@@ -234,7 +228,10 @@ impl Register {
                 .read_to_end(&mut bytes)
                 .map_err(unreadable)?;
             return match fits(&bytes) {
-                true => Ok((bytes, format!("{name}, {}", self.size()))),
+                true => {
+                    let shown = format!("{name}, {} bytes", bytes.len());
+                    Ok((bytes, shown))
+                }
                 false if bytes.len() as u64 == most => Err(field.refuse_hidden(
                     &format!("it has {}, and {} has more", self.size(), path.display()),
                     "check that it is the right file",

@@ -95,9 +95,16 @@ pub(super) struct Stage {
 #[derive(JsonSchema)]
 pub(super) struct StreamSettings {
     /// Its number.
-    stream: u16,
+    stream: Whole,
     #[schemars(flatten)]
-    settings: BTreeMap<String, Setting>,
+    settings: BTreeMap<String, StreamSetting>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum StreamSetting {
+    Whole(Whole),
+    Flag(bool),
 }
 
 /// Bytes of a register.

@@ -4,8 +4,8 @@
 //!
 //! `cargo run -p forebay-spec --example page`; a line has, with blanks between them: session (32
 //! hexadecimal digits), file name extension, stream, object, offset, length, whole (0 or 1), missing,
-//! sequence, sender, time, CRC32C, and the result in hexadecimal, or `-` without one. All other numbers are decimal. The
-//! second argument is a schema, such as `top u16[5], score f32`.
+//! sequence, sender, time, CRC32C, nonce, and the result in hexadecimal, or `-` without one. All other
+//! numbers are decimal. The second argument is a schema, such as `top u16[5], score f32`.
 
 use std::io::{self, BufRead, Write};
 use std::str::FromStr;
@@ -81,6 +81,7 @@ fn facts(line: &str, schema: &Schema) -> io::Result<Facts> {
         sender: words.number("sender")?,
         time: words.number("time")?,
         crc32c: words.number("CRC32C")?,
+        nonce: words.number("nonce")?,
         result: result(words.next("result")?)?,
         // Hardware, which this is the reference of, keeps no names.
         name: Name::NONE,

@@ -89,6 +89,7 @@ mod tests {
             ring: false,
             index_ring: false,
             ahead: 0,
+            key_check: [0; 8],
             small: false,
             index: Region {
                 at: 0,

@@ -33,6 +33,11 @@ pub enum Damage {
         /// What the bytes have.
         has: u32,
     },
+    /// Its index record does not say how it is encrypted.
+    #[error(
+        "its nonce is lost, and it cannot be decrypted: it was in an index record that was damaged"
+    )]
+    Nonce,
     /// The disk does not give its bytes.
     #[error("{0}")]
     Unreadable(String),
@@ -69,6 +74,7 @@ pub(crate) fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
         sender: 0,
         time: row.time,
         crc32c: row.crc32c,
+        nonce: row.nonce,
         result: row.has_result().then_some(row.result),
         name: tar::Name::NONE,
     }
@@ -102,6 +108,11 @@ pub(crate) fn check_front(
         ("offset", facts.offset, row.offset),
         ("length", facts.length.into(), row.length.into()),
         ("CRC32C", facts.crc32c.into(), row.crc32c.into()),
+        (
+            "nonce",
+            facts.nonce,
+            if superblock.small { 0 } else { row.nonce },
+        ),
         ("whole", facts.whole.into(), row.whole().into()),
     ];
     match fields.into_iter().find(|(_, page, row)| page != row) {
@@ -149,11 +160,26 @@ impl Recording<'_> {
         Ok(())
     }
 
-    /// Gives an extent's payload to `sink`, and says what is wrong with it: only behind the last
-    /// byte is that known of its checksum.
+    /// Decrypts some bytes of a payload, where there is a key for it.
+    fn decrypt(&self, row: &Row, from: u64, bytes: &mut [u8]) {
+        if let Some(key) = &self.key {
+            key.apply(row.nonce, row.offset.saturating_add(from), bytes);
+        }
+    }
+
+    /// A payload that cannot be decrypted: its index record was made anew of what does not say how.
+    fn undecryptable(&self, row: &Row) -> Option<Damage> {
+        (self.key.is_some() && row.nonce == 0).then_some(Damage::Nonce)
+    }
+
+    /// Gives an extent's payload to `sink`, decrypted where there is a key, and says what is wrong with
+    /// it: only behind the last byte is that known of its checksum, which is over what lies on the disk.
     pub fn payload(&self, row: &Row, sink: Payload<'_>) -> io::Result<Option<Damage>> {
         if let Some(why) = crate::index::check_row(self.superblock(), row, self.disk.len()) {
             return Ok(Some(Damage::Row(why)));
+        }
+        if let Some(damage) = self.undecryptable(row) {
+            return Ok(Some(damage));
         }
         let page = self.facts(row).err();
         let (mut at, mut left, mut crc) = (row.address, u64::from(row.length), 0);
@@ -164,6 +190,7 @@ impl Recording<'_> {
                 return Ok(Some(Damage::Unreadable(format!("at byte {at}: {error}"))));
             }
             crc = crc32c(crc, bytes);
+            self.decrypt(row, at - row.address, bytes);
             sink(bytes)?;
             at += bytes.len() as u64;
             left -= bytes.len() as u64;
@@ -184,8 +211,12 @@ impl Recording<'_> {
         }
         let left = u64::from(row.length).saturating_sub(from);
         let mut bytes = vec![0; left.min(most as u64) as usize];
+        if let Some(damage) = self.undecryptable(row) {
+            return Err(io::Error::other(damage.to_string()));
+        }
         self.disk
             .read_at(row.address.saturating_add(from), &mut bytes)?;
+        self.decrypt(row, from, &mut bytes);
         Ok(bytes)
     }
     /// Writes the recording as a tar file, up to where its index goes; returns how many extents and

@@ -2,6 +2,7 @@
 //! What a recording is, and what its index says in all.
 
 use forebay_spec::store::index::{FAILED, LATE, RESULT, SKIPPED};
+use forebay_spec::store::schema::Cipher;
 use forebay_spec::store::superblock::{Closed, Region, Superblock};
 use serde::Serialize;
 
@@ -52,6 +53,8 @@ pub struct Facts {
     pub extension: String,
     /// Columns of results with their types, and whether there are the lengths as received.
     pub results: String,
+    /// How payload is encrypted, if it is.
+    pub cipher: Option<&'static str>,
     /// It has been closed.
     pub closed: bool,
     /// First byte behind the data, once it is closed.
@@ -84,6 +87,7 @@ impl Facts {
             stride: superblock.stride,
             extension: superblock.extension_text().into(),
             results: superblock.schema.to_string(),
+            cipher: superblock.schema.cipher.map(Cipher::name),
             closed: superblock.closed.is_some(),
             data_end: superblock.closed.map(|closed: Closed| closed.end),
             model: text(&superblock.drive.model),

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use forebay_spec::store::layout::Layout;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{
-    DATA_LEAST, Drive, INDEX_LEAST, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
+    DATA_LEAST, Drive, INDEX_LEAST, KEY_CHECK_BYTES, Mode, PARTITION_ALIGN, Region, SUPER_BYTES,
+    Superblock, VERSION,
 };
 use forebay_spec::store::{PAGE_BYTES, Session, tar};
 
@@ -14,7 +15,7 @@ use crate::disk::{flush, read, write};
 use crate::reader::{Recording, super_places};
 use crate::table::{Table, table_bytes};
 use crate::writer::end_marks;
-use crate::{Disk, Error, PAGE, Result, crc32c, grains, pages, text};
+use crate::{Disk, Error, Key, PAGE, Result, crc32c, grains, pages, text};
 
 /// How much of the disk the index gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,6 +53,8 @@ pub struct Format {
     pub drive: Drive,
     /// What the index has of results.
     pub schema: Schema,
+    /// Payload will be encrypted with the key that is derived from this one.
+    pub key: Option<Key>,
 }
 
 impl Default for Format {
@@ -72,6 +75,7 @@ impl Default for Format {
                 bytes: 0,
             },
             schema: Schema::default(),
+            key: None,
         }
     }
 }
@@ -168,7 +172,11 @@ impl Format {
                 bytes: size,
                 ..self.drive
             },
-            schema: self.schema,
+            schema: self.schema.encrypted(self.key.as_ref().map(Key::cipher)),
+            key_check: self
+                .key
+                .as_ref()
+                .map_or([0; KEY_CHECK_BYTES], |key| key.derive(session).check()),
         };
         superblock.ahead = self.ahead.unwrap_or(superblock.usual_ahead());
         superblock.check().map_err(|error| {

@@ -26,6 +26,9 @@ pub struct Record {
     pub time_ns: u64,
     /// Checksum of the payload, in hexadecimal.
     pub crc32c: String,
+    /// Upper half of the counter blocks of its payload, where that is encrypted; 0: it is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<u64>,
     /// Bytes that were received, where elements may change lengths; 0 where it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<u32>,
@@ -63,6 +66,7 @@ impl Record {
             length: row.length,
             time_ns: row.time,
             crc32c: format!("{:08x}", row.crc32c),
+            nonce: schema.cipher.map(|_| row.nonce),
             received: schema.received.then_some(row.received),
             result: Results::of(schema, row),
             missing: row.missing,

@@ -100,6 +100,7 @@ fn row_of(found: &Found, goes_on: bool) -> Row {
         crc32c: facts.crc32c,
         missing: facts.missing,
         received: 0,
+        nonce: facts.nonce,
         stream: facts.stream,
         result: facts.result.unwrap_or([0; RESULT_MOST]),
         flags: set.fold(COUNTS, |all, (_, flag)| all | flag),

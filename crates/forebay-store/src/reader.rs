@@ -6,14 +6,14 @@ use forebay_spec::store::index::Block;
 use forebay_spec::store::layout::Layout;
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{
-    Drive, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
+    Drive, KEY_CHECK_BYTES, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
 };
 
 use crate::disk::read;
 use crate::form::Form;
 use crate::index::{Bounds, Index, form_of};
 use crate::table::Table;
-use crate::{Disk, Error, PAGE, Result, crc32c};
+use crate::{Disk, Error, Key, PAGE, RecordingKey, Result, crc32c};
 
 /// A copy of the superblock: what it is, or why it is none.
 pub type Copy = std::result::Result<Superblock, String>;
@@ -32,6 +32,8 @@ pub struct Recording<'d> {
     rebuilt: bool,
     complaints: Vec<String>,
     pub(crate) index: Index,
+    /// Decrypts payload.
+    pub(crate) key: Option<RecordingKey>,
 }
 
 fn page_at(disk: &dyn Disk, at: u64) -> Result<[u8; PAGE_BYTES]> {
@@ -102,7 +104,35 @@ impl<'d> Recording<'d> {
             rebuilt,
             complaints,
             index,
+            key: None,
         })
+    }
+
+    /// The same, with payload decrypted.
+    ///
+    /// # Errors
+    /// A recording that is not encrypted, or a key that is not its own.
+    pub fn with_key(mut self, key: &Key) -> Result<Self> {
+        let superblock = *self.superblock();
+        let refused = |value: String, limit: &str| {
+            let remedy = "`forebay store info` says whether a recording is encrypted, and how";
+            Err(Error::setting("the key", value, limit, remedy))
+        };
+        let Some(cipher) = superblock.schema.cipher else {
+            return refused("given".into(), "the recording is not encrypted");
+        };
+        if key.cipher() != cipher {
+            let limit = format!("the recording is encrypted with {}", cipher.name());
+            return refused(format!("one of {}", key.cipher().name()), &limit);
+        }
+        let own = key.derive(superblock.session);
+        // Where both superblocks were lost there is nothing to compare it with.
+        let known = superblock.key_check != [0; KEY_CHECK_BYTES];
+        if known && superblock.key_check != own.check() {
+            return refused("another one".into(), "the recording was made with its own");
+        }
+        self.key = Some(own);
+        Ok(self)
     }
 
     /// Of a ring that is not closed, whose recorder has ended and lost no index record: each extent has its
@@ -269,6 +299,7 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
             bytes: disk.len(),
         },
         schema,
+        key_check: [0; KEY_CHECK_BYTES],
     };
     base.check().map_err(|error| {
         Error::recording(

@@ -116,6 +116,9 @@ impl<'d> Writer<'d> {
         if recording.blocks() > 0 {
             return Err(refuse("the recording has objects already"));
         }
+        if form.schema.cipher.is_some() {
+            return Err(refuse("the recording is one of encrypted objects"));
+        }
         let ahead = form.ahead;
         Ok(Self {
             disk,
@@ -340,6 +343,7 @@ impl<'d> Writer<'d> {
             length,
             crc32c,
             missing: about.missing,
+            nonce: 0,
             received: match self.recording.schema.received && !about.goes_on {
                 true => about.received,
                 false => 0,

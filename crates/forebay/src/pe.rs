@@ -57,8 +57,19 @@ fn listed(elements: &[Element]) -> Page {
                 match setting.flag {
                     true => "true, false".to_owned(),
                     false => format!("{} … {}", setting.least, setting.most),
-                },
+                } + if setting.by_stream { ", by stream" } else { "" },
                 setting.description.clone(),
+            ]);
+        }
+        for (name, parameter) in &element.parameters {
+            let values: Vec<_> = parameter.values.iter().map(i64::to_string).collect();
+            grid.row([
+                String::new(),
+                name.clone(),
+                parameter.parameter.clone(),
+                parameter.default.to_string(),
+                values.join(", "),
+                parameter.description.clone(),
             ]);
         }
         for (name, register) in &element.registers {
@@ -67,7 +78,10 @@ fn listed(elements: &[Element]) -> Page {
                 name.clone(),
                 format!("{:#x}", register.offset),
                 register.default.map_or(String::new(), |of| of.to_string()),
-                register.size(),
+                match register.secret {
+                    true => format!("{}, secret", register.size()),
+                    false => register.size(),
+                },
                 register.description.clone(),
             ]);
         }

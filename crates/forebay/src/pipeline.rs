@@ -102,6 +102,9 @@ fn grid(pipeline: &Pipeline) -> Grid {
         for (stream, cfg) in &stage.streams {
             how += &format!("; of stream {stream} {cfg:#018x}");
         }
+        for (name, value) in &stage.parameters {
+            how += &format!("; built with {name} = {value}");
+        }
         for (name, value) in &stage.registers {
             how += &format!("; {name} = {}", value.shown);
         }

@@ -23,6 +23,7 @@ BASES = (
     ("offset", "u64"),
     ("address", "u64"),
     ("time", "time"),
+    ("nonce", "u64"),
     ("length", "u32"),
     ("crc32c", "u32"),
     ("missing", "u32"),
@@ -68,6 +69,7 @@ TAKEN = (
     "length",
     "missing",
     "name",
+    "nonce",
     "object",
     "offset",
     "path",
@@ -120,6 +122,7 @@ FIELDS = {
     "firmware": (188, 8),
     "drive_bytes": (196, 8),
     "ahead": (204, 8),
+    "key_check": (212, 8),
     "schema": (256, 148),
 }
 

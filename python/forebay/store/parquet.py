@@ -73,8 +73,8 @@ class Parquet:
             ) from error
         schema = recording.superblock.schema
         results = {of.name: arrow(of) for of in schema.results}
-        received = {"received": pa.uint32()} if schema.received else {}
-        columns = COLUMNS | received | results | (PAYLOAD if options.payload else REFERENCE)
+        own = {of.name: arrow(of) for of in schema.bases if of.name in schema.optional}
+        columns = COLUMNS | own | results | (PAYLOAD if options.payload else REFERENCE)
         metadata = {"forebay.session": str(recording.superblock.session)}
         self._schema = pa.schema(list(columns.items()), metadata=metadata)
         self._rows: list[tuple[Key, dict[str, Any]]] = []

@@ -22,6 +22,10 @@ NUMPY = {
     "time": "<i8",
 }
 COLUMN_BYTES = layout.NAME_MOST + 2
+# Flags of a schema.
+RECEIVED, ENCRYPTED, LONG_KEY = 1, 2, 4
+# How payload is encrypted, without and with LONG_KEY.
+CIPHERS = ("AES-128-CTR", "AES-256-CTR")
 
 
 @dataclass(frozen=True)
@@ -68,19 +72,29 @@ class Schema:
         What elements made of objects; null without a result.
     received : bool
         There are the lengths of extents as they were received.
+    cipher : str, optional
+        How payload is encrypted; then each extent has a nonce.
     version : int
         Of the format.
     """
 
     results: tuple[Column, ...] = (Column("class", "u16"), Column("score", "f32"))
     received: bool = False
+    cipher: str | None = None
     version: int = layout.SUPER_VERSION
 
     @cached_property
     def bases(self) -> tuple[Column, ...]:
         """Columns that all recordings have."""
         bases = (Column(name, kind) for name, kind in layout.BASES)
-        return tuple(of for of in bases if of.name != "received" or self.received)
+        left_out = {"nonce"} if self.cipher is None else set()
+        left_out |= set() if self.received else {"received"}
+        return tuple(of for of in bases if of.name not in left_out)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """Names of those of `bases` that other recordings do not have."""
+        return tuple(of.name for of in self.bases if of.name in ("nonce", "received"))
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -152,7 +166,8 @@ def parse(data: bytes) -> Schema | None:
     """Read a schema as a superblock has it; None where it cannot be one."""
     count, flags = data[0], data[1]
     end = 4 + count * COLUMN_BYTES
-    if count > layout.COLUMNS_MOST or flags > 1 or any(data[2:4] + data[end:]):
+    known = flags < 2 * LONG_KEY and (flags & ENCRYPTED or flags < ENCRYPTED)
+    if count > layout.COLUMNS_MOST or not known or any(data[2:4] + data[end:]):
         return None
     columns = []
     for at in range(4, end, COLUMN_BYTES):
@@ -168,4 +183,5 @@ def parse(data: bytes) -> Schema | None:
         return None
     if sum(of.bytes for of in columns) > layout.RESULT_MOST:
         return None
-    return Schema(tuple(columns), bool(flags))
+    cipher = CIPHERS[flags // LONG_KEY] if flags & ENCRYPTED else None
+    return Schema(tuple(columns), bool(flags & RECEIVED), cipher)

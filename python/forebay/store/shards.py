@@ -81,7 +81,6 @@ class Shards:
 def described(row: dict[str, Any], schema: Schema) -> dict[str, Any]:
     """Return what stands beside a payload; what is no number in hexadecimal."""
     results = {of.name: row[of.name] for of in schema.results}
-    received = {"received": row["received"]} if schema.received else {}
     return {
         "stream": row["stream"],
         "object": row["object"],
@@ -91,7 +90,7 @@ def described(row: dict[str, Any], schema: Schema) -> dict[str, Any]:
         "crc32c": f"{row['crc32c']:08x}",
         "missing": row["missing"],
         "whole": row["whole"],
-        **received,
+        **{name: row[name] for name in schema.optional},
         **{name: v.hex() if isinstance(v, bytes) else v for name, v in results.items()},
     }
 

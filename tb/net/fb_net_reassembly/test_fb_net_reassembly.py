@@ -114,7 +114,9 @@ class Rule:
         goes_on = known.object and not (anew or missing or first)
         goes_on = goes_on and (frame.number, frame.place) == known.object[:2]
         if not (goes_on and self.within == frame.stream):
-            self.extents.append([frame.head, missing, b"", None])
+            head = bytearray(frame.head)
+            head[spec.FRAMING_FLAGS_AT] |= spec.PACKET_GOES_ON if goes_on else 0
+            self.extents.append([bytes(head), missing, b"", None])
             self.begun = first
         there, total = (0, frame.place) if first else (frame.place, None)
         if goes_on:

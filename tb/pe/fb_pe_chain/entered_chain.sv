@@ -56,6 +56,7 @@ module entered_chain
       .m_axis_extent_tvalid(),
       .m_axis_extent_tready(1'b1),
       .m_axis_extent_tdata(),
+      .m_axis_extent_tuser(),
       .ends_object(),
       .received(),
       .m_axis_object_tvalid(entered_tvalid),

@@ -33,6 +33,8 @@ class Bench(elements.Bench):
         self.released = 0  # ... but for this number of packets
         self.times: list[int] = []  # of extents
         self.ended: list[tuple[int, int]] = []  # of each: whether an object ends, and its bytes
+        self.nonces: list[int] = []  # of extents
+        self.last: dict[int, int] = {}  # by the last bits of the stream
         dut.leaves.value = 0
         cocotb.start_soon(self.watch())
 
@@ -64,15 +66,25 @@ class Bench(elements.Bench):
     ) -> int:
         """Queue a packet, and what is known of it."""
         tag = await super().send(data, user, extent)
-        self.heads.send_nowait(AxiStreamFrame([self.extents[tag].head()]))
+        self.announce(self.extents[tag])
         return tag
+
+    def announce(self, extent: elements.Extent) -> None:
+        """Queue what is known of it; some go on with the object of their stream."""
+        place = extent.stream % 16
+        goes_on = place in self.last and random.random() < 0.4
+        self.nonces.append(self.last[place] if goes_on else max(self.nonces, default=0) + 1)
+        self.last[place] = self.nonces[-1]
+        self.heads.send_nowait(AxiStreamFrame([extent.head(goes_on)]))
 
     def knows(self) -> None:
         """Compare what the elements were told with what was sent, in order."""
         sent = list(self.extents.items())
         assert len(self.known) == len(sent)
-        for (tag, extent), time, found in zip(sent, self.times, self.known, strict=True):
-            due = structs.unpack("extent_t", extent._replace(time=time).word())
+        for (tag, extent), time, nonce, found in zip(
+            sent, self.times, self.nonces, self.known, strict=True
+        ):
+            due = structs.unpack("extent_t", extent._replace(time=time, nonce=nonce).word())
             assert found == (tag, due)
 
     def give(self, tag: int) -> None:
@@ -108,11 +120,13 @@ async def any_packets(dut, idle: float, stall: float, tags_first: bool) -> None:
         await bench.expect(data)
     assert bench.ended == due
     bench.knows()
-    for extent in bench.extents.values():
+    for extent, nonce in zip(bench.extents.values(), bench.nonces, strict=True):
         passed = await with_timeout(bench.passed.recv(), PATIENCE_US, "us")
         # All but the frame's number, which the elements are not told.
         mask = ~(((1 << 64) - 1) << 8 * spec.FRAMING_SEQUENCE_AT)
+        mask &= ~(spec.PACKET_GOES_ON << 8 * spec.FRAMING_FLAGS_AT)
         assert passed.tdata[0] & mask == extent.head() & mask
+        assert passed.tuser[0] == nonce if isinstance(passed.tuser, list) else passed.tuser == nonce
 
 
 @cocotb.test()
@@ -161,7 +175,7 @@ async def extents_wait_for_their_packets(dut) -> None:
     await bench.start()
     sent = [elements.any_extent(elements.WHOLE, 9) for _ in range(AHEAD + 3)]
     for extent in sent:
-        bench.heads.send_nowait(AxiStreamFrame([extent.head()]))
+        bench.announce(extent)
     await harness.step(dut.clk, 3 * AHEAD)
     assert bench.passed.count() == AHEAD
     bench.give(bench.tag)

@@ -64,6 +64,7 @@ class Facts:
     sender: int
     time: int
     crc32c: int
+    nonce: int
     result: int | None  # its columns one behind the other, the first lowest
 
     def pack(self) -> int:
@@ -82,6 +83,7 @@ class Facts:
             time_=self.time,
             seconds=self.time // 10**9 % (1 << 34),
             crc32c=self.crc32c,
+            nonce=self.nonce,
             has_result=self.result is not None,
             result=result,
         )
@@ -89,7 +91,7 @@ class Facts:
     def line(self, session: bytes, extension: str) -> str:
         """Return what the example `page` of forebay-spec reads."""
         numbers = [self.stream, self.object, self.offset, self.length, self.whole, self.missing]
-        numbers += [self.sequence, self.sender, self.time, self.crc32c]
+        numbers += [self.sequence, self.sender, self.time, self.crc32c, self.nonce]
         bits = "-" if self.result is None else self.result.to_bytes(RESULT_BYTES, "little").hex()
         words = [session.hex(), extension, *map(str, numbers), bits]
         return " ".join(words) + "\n"
@@ -141,6 +143,7 @@ def random_facts(**fixed: object) -> Facts:
         "sender": number(8),
         "time": number(64),
         "crc32c": number(32),
+        "nonce": number(64) if FORM.cipher else 0,
         "result": any_result() if random.random() < 0.8 else None,
     }
     return Facts(**values | fixed)
@@ -192,6 +195,7 @@ def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) 
         "sender": facts.sender,
         "time_ns": facts.time,
         "crc32c": f"{facts.crc32c:08x}",
+        **({"nonce": facts.nonce} if FORM.cipher else {}),
     }
 
 
@@ -397,7 +401,7 @@ def test_page() -> None:
     run(4)
 
 
-@pytest.mark.parametrize("form", [forms.MANY, forms.LONG, forms.WIDE, forms.NONE])
+@pytest.mark.parametrize("form", [forms.MANY, forms.LONG, forms.WIDE, forms.ENCRYPTED, forms.NONE])
 def test_other_results(form: str) -> None:
     """Pages of recordings whose results have other columns, or none."""
     forms.simulate(__file__, "fb_store_header", form)

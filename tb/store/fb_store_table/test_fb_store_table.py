@@ -409,7 +409,7 @@ def run(extents: int, **options: object) -> None:
 
 
 def test_other_results() -> None:
-    """With the lengths of extents as they were received."""
+    """With the lengths of extents as they were received, and nonces."""
     forms.simulate(__file__, "fb_store_table", forms.LONG, filelist="rtl/store/store.f")
 
 

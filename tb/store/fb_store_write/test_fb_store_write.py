@@ -212,7 +212,7 @@ class Bench:
     def line(self, row: Row) -> str:
         """Return what the example `page` of forebay-spec reads; seconds are another clock's."""
         numbers = (row.stream, row.object, row.offset, row.length, row.whole, 0, 0, 0)
-        numbers += (row.time, row.crc32c)
+        numbers += (row.time, row.crc32c, 0)
         words = [self.session.hex, "raw", *map(str, numbers), "-", "-"]
         return " ".join(words) + "\n"
 

@@ -131,7 +131,13 @@ impl Card {
     pub fn prepare(&mut self, pipeline: &Pipeline) -> Result<Superblock> {
         let block_bytes = self.session.facts().namespace.block_bytes();
         self.with_drive(|drive| {
-            make_room(drive, block_bytes, &pipeline.sink, pipeline.results(), true)
+            make_room(
+                drive,
+                block_bytes,
+                &pipeline.sink,
+                setup::form(pipeline),
+                true,
+            )
         })
     }
 

@@ -25,7 +25,7 @@ use forebay_spec::store::index::Row;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{Mode, Superblock, extension as extension_bytes};
 use forebay_spec::streamer::bar0;
-use forebay_store::{Disk, Entry, Format, IndexSize, Options, format, is_blank, repair};
+use forebay_store::{Disk, Entry, Format, IndexSize, Key, Options, format, is_blank, repair};
 
 use crate::failure::{Exit, Failure, Result};
 
@@ -37,6 +37,7 @@ pub use partner::{LinkPartner, PartnerSpec, SourceSpec};
 pub use replay::{Replayed, Sent, replay};
 pub use run::{Outputs, ReplayReport, Report, SimulatedSpec, on_a_card, play, simulated};
 pub use senders::{Senders, seed_of};
+use setup::form;
 pub use setup::{LINE_RATE, machine, plan};
 pub use simulated::{prepare, simulate};
 pub use summary::{Count, ElementStatus, Named, Results, Shares, Stream, Summary};
@@ -104,8 +105,8 @@ const BATCH_WAIT: Time = 1_000 * MICROSECOND;
 /// How long at the most: the end of a recording waits for it, too.
 const BATCH_WAIT_MOST: Time = 100_000 * MICROSECOND;
 
-/// Makes room for a recording whose index has these columns of results: on drives that are blank, or
-/// that may be overwritten.
+/// Makes room for a recording whose index has these columns of results, encrypted where there is a key:
+/// on drives that are blank, or that may be overwritten.
 ///
 /// # Errors
 /// Where something is there, or the drives are too small.
@@ -113,7 +114,7 @@ pub fn make_room<D: Disk>(
     drives: &D,
     block_bytes: u64,
     sink: &Sink,
-    schema: Schema,
+    (schema, key): (Schema, Option<Key>),
     overwrite: bool,
 ) -> Result<Superblock> {
     if !overwrite && !is_blank(drives)? {
@@ -135,6 +136,7 @@ pub fn make_room<D: Disk>(
         small: matches!(sink.layout, Kind::Small { .. }),
         index: IndexSize::SmallestObject(sink.smallest),
         schema,
+        key,
         ..Format::default()
     };
     Ok(format(drives, &settings)?)

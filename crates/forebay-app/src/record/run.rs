@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{
     Card, CardSpec, Drives, ElementStatus, LINE_RATE, LinkPartner, PartnerSpec, Recorded, Replayed,
-    SourceSpec, Summary, Written, close, machine, plan, prepare, replay, simulate,
+    SourceSpec, Summary, Written, close, form, machine, plan, prepare, replay, simulate,
 };
 use crate::failure::{Failure, Result};
 use crate::io;
@@ -127,7 +127,7 @@ pub fn simulated(
     let superblock = prepare(
         &mut session,
         &pipeline.sink,
-        pipeline.results(),
+        form(&pipeline),
         spec.overwrite,
     )?;
     let plan = plan(&pipeline, &superblock, outputs.back);
@@ -279,13 +279,20 @@ fn extract_capture<D: Disk>(drives: &D, folder: &Path) -> Result<u64> {
     Ok(1)
 }
 
-/// Stores each whole object as a file; returns how many.
+/// Stores each whole object as a file, decrypted; returns how many.
 fn extract<D: Disk>(
     recorded: &Recorded,
     pipeline: &Pipeline,
     folder: &Path,
     drives: &D,
 ) -> Result<u64> {
+    let key = match form(pipeline).1 {
+        Some(key) => {
+            let recording = forebay_store::Recording::open(drives)?;
+            Some(key.derive(recording.superblock().session))
+        }
+        None => None,
+    };
     let mut count = 0;
     let rows = recorded.rows.iter();
     for row in rows.filter(|row| row.whole() && row.stored()) {
@@ -297,6 +304,9 @@ fn extract<D: Disk>(
         let mut bytes = vec![0; row.length as usize];
         let read = drives.read_at(row.address, &mut bytes);
         read.map_err(|error| Failure::file("reading for", &path, error))?;
+        if let Some(key) = &key {
+            key.apply(row.nonce, row.offset, &mut bytes);
+        }
         fs::write(&path, bytes).map_err(|error| Failure::file("writing", &path, error))?;
         count += 1;
     }

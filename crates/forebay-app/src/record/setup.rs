@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use forebay_cosim::Config;
-use forebay_driver::elements::RegisterWrite;
+use forebay_driver::elements::{Chain, RegisterWrite};
 use forebay_driver::net_port::{Destination, MAC_HZ, NetSettings, Packets, Thresholds};
 use forebay_driver::record::Plan;
 use forebay_model::Medium;
@@ -12,7 +12,11 @@ use forebay_model::net::{Addresses, Station};
 use forebay_pipeline::{Kind, Pipeline};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
+use forebay_spec::recorder::elements;
+use forebay_spec::store::schema::{Cipher, Schema};
 use forebay_spec::store::superblock::Superblock;
+
+use forebay_store::Key;
 
 use crate::failure::{Failure, Result};
 use crate::home;
@@ -122,6 +126,36 @@ pub(super) fn net(pipeline: &Pipeline) -> NetSettings {
     }
 }
 
+/// What the index of a recording has, and the key that encrypts it.
+pub(super) fn form(pipeline: &Pipeline) -> (Schema, Option<Key>) {
+    (pipeline.results(), pipeline.key().and_then(Key::new))
+}
+
+/// What is written into registers of elements; the key of one that encrypts becomes the recording's.
+fn registers(pipeline: &Pipeline, superblock: &Superblock) -> Vec<RegisterWrite> {
+    let writes = pipeline.registers().into_iter();
+    let mut writes: Vec<_> = writes
+        .map(|(offset, data)| RegisterWrite { offset, data })
+        .collect();
+    if let (Some(key), Some(window)) = (form(pipeline).1, pipeline.key_window()) {
+        let key = key.derive(superblock.session);
+        let load = match key.cipher() {
+            Cipher::Aes128 => elements::KEY_LOAD_128,
+            Cipher::Aes256 => elements::KEY_LOAD_256,
+        };
+        let data = key.bytes().to_vec();
+        writes.push(RegisterWrite {
+            offset: window,
+            data,
+        });
+        writes.push(RegisterWrite {
+            offset: window + elements::KEY_CONTROL_AT,
+            data: load.to_le_bytes().to_vec(),
+        });
+    }
+    writes
+}
+
 /// What is recorded, where, and how; what is read back is sent at `back` bytes per second on the wire.
 pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> Plan {
     let (sink, results) = (&pipeline.sink, pipeline.has_results());
@@ -133,11 +167,14 @@ pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> 
             wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
         }),
         elements: pipeline.chain().cfg,
-        registers: pipeline
-            .registers()
-            .into_iter()
-            .map(|(offset, data)| RegisterWrite { offset, data })
-            .collect(),
+        chain: {
+            let (registers, by_stream) = pipeline.windows();
+            Chain {
+                registers,
+                by_stream,
+            }
+        },
+        registers: registers(pipeline, superblock),
         back: back.map(|rate| destination(pipeline, rate)),
     }
 }

@@ -11,6 +11,7 @@ use forebay_model::net::Network;
 use forebay_pipeline::Sink;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::Superblock;
+use forebay_store::Key;
 
 use super::{CONTROLS, Drives, Recorded, make_room};
 use crate::failure::Result;
@@ -49,11 +50,11 @@ pub(super) fn attach<'s>(system: &'s mut System, plan: &Plan) -> Result<Recorder
 pub fn prepare(
     session: &mut Session,
     sink: &Sink,
-    schema: Schema,
+    form: (Schema, Option<Key>),
     overwrite: bool,
 ) -> Result<Superblock> {
     let block_bytes = session.namespace()?.block_bytes();
-    make_room(&Drives::of(session)?, block_bytes, sink, schema, overwrite)
+    make_room(&Drives::of(session)?, block_bytes, sink, form, overwrite)
 }
 
 /// Records what the link partner sends, of `bytes` as far as that is known, and sends it back where the

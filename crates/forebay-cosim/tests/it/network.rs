@@ -171,6 +171,7 @@ fn assert_page(system: &System, row: &Row, sequence: u64) {
         sender: 0,
         time: row.time,
         crc32c: row.crc32c,
+        nonce: 0,
         result: None,
         name: Name::NONE,
     };

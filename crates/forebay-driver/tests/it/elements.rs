@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use forebay_driver::elements::{Elements, RegisterWrite};
+use forebay_driver::elements::{Chain, Elements, RegisterWrite};
 use forebay_driver::{Bus, BusError, BusResult, DmaBuffer, Error, PciAddress};
 use forebay_spec::recorder::elements::{
     CHAIN, IDENTITY, IDENTITY_AT, PRESENT_AT, REFUSED_AT, SILENT_AT,
@@ -13,12 +13,17 @@ use crate::support::registers::registers_only;
 
 const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const BASE: u64 = 0xd_0000;
+const CHAIN_OF_CARD: Chain = Chain {
+    registers: 0b101,
+    by_stream: 0x80,
+};
 
 /// Elements 0 and 2 have registers; that at 0x20 of the latter cannot be written.
 #[derive(Default)]
 struct Card {
     written: Vec<(u64, u64)>,
     refused: u64,
+    gone: bool,
 }
 
 impl Bus for Card {
@@ -26,9 +31,11 @@ impl Bus for Card {
 
     fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> BusResult<u64> {
         Ok(match offset.wrapping_sub(BASE + CHAIN) {
+            _ if self.gone => u64::MAX,
             IDENTITY_AT => IDENTITY.into(),
-            PRESENT_AT => 0b101,
-            REFUSED_AT => self.refused,
+            PRESENT_AT => 0x8005,
+            // Modulo 2^32, as the card counts.
+            REFUSED_AT => 0xffff_ffff & (0xffff_ffff + self.refused),
             SILENT_AT => 0b100,
             _ => u64::MAX,
         })
@@ -36,6 +43,7 @@ impl Bus for Card {
 
     fn bar_write64(&mut self, _: PciAddress, _: u8, offset: u64, value: u64) -> BusResult<()> {
         self.refused += u64::from(offset == BASE + 0x2020);
+        self.gone |= offset == BASE + 0x2030;
         self.written.push((offset, value));
         Ok(())
     }
@@ -56,7 +64,7 @@ fn write(writes: &[(u64, &[u8])]) -> (Card, Result<(), Error>) {
         offset: *offset,
         data: data.to_vec(),
     });
-    let done = elements.write(&mut card, &writes.collect::<Vec<_>>());
+    let done = elements.write(&mut card, CHAIN_OF_CARD, &writes.collect::<Vec<_>>());
     (card, done)
 }
 
@@ -80,23 +88,23 @@ fn what_cannot_be_written_is_refused_before_anything_is() {
         assert!(matches!(done, Err(Error::Parameter { .. })), "{done:?}");
         assert!(card.written.is_empty());
     }
-    let (card, done) = write(&[(0, &[0; 4]), (0x1000, &[0; 4])]);
-    let said = done.expect_err("there is no element 1").to_string();
-    assert!(
-        said.contains("at the places 0, 2") && said.contains("element 1"),
-        "{said}"
-    );
-    assert!(card.written.is_empty());
 }
 
 #[test]
 fn words_that_are_not_taken_are_told() {
-    let (_, done) = write(&[(0x201c, &[0; 12])]);
+    let (_, done) = write(&[(0, &[0; 4]), (0x201c, &[0; 12])]);
     let said = done.expect_err("one word is not taken").to_string();
     assert!(
-        said.contains("1 without effect") && said.contains("answer: 2"),
+        said.contains("1 words without effect, from 0x201c on"),
         "{said}"
     );
+    assert!(said.contains("answer: 2"), "{said}");
+}
+
+#[test]
+fn a_card_that_goes_is_noticed() {
+    let (_, done) = write(&[(0x2030, &[0; 4])]);
+    assert!(done.is_err());
 }
 
 #[test]

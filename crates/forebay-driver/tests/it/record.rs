@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use forebay_driver::elements::{Chain, RegisterWrite};
 use forebay_driver::net_port::NetSettings;
 use forebay_driver::record::{Controls, Observer, Plan, Recorder, Stage};
 use forebay_driver::recorder_port::{ELEMENTS, Layout, Recording, Region};
@@ -10,7 +11,7 @@ use forebay_driver::{
     Bus, BusError, BusResult, DmaBuffer, Error, NetPort, PciAddress, RecorderPort,
 };
 use forebay_spec::net::{Arrival, Place, regs as net};
-use forebay_spec::recorder::regs as recorder;
+use forebay_spec::recorder::{elements, regs as recorder};
 
 use crate::support::registers::registers_only;
 
@@ -121,9 +122,12 @@ impl Bus for Card {
 
     fn bar_read64(&mut self, _: PciAddress, _: u8, offset: u64) -> BusResult<u64> {
         self.pass();
-        Ok(match offset.checked_sub(RECORDER) {
-            Some(register) => self.recorder(register),
-            None => self.net(offset - NET),
+        const IDENTITY: u64 = CONTROLS.elements + elements::CHAIN + elements::IDENTITY_AT;
+        Ok(match offset {
+            IDENTITY => elements::IDENTITY.into(),
+            _ if offset >= CONTROLS.elements => 0,
+            _ if offset >= RECORDER => self.recorder(offset - RECORDER),
+            _ => self.net(offset - NET),
         })
     }
 
@@ -208,6 +212,7 @@ fn plan() -> Plan {
             cycle_ps: 3333,
         },
         elements: [0; ELEMENTS],
+        chain: Chain::default(),
         registers: Vec::new(),
         back: None,
     }
@@ -275,6 +280,38 @@ fn a_card_without_a_network_side_is_refused() {
     };
     let refused = Recorder::attach(&mut card, (CARD, 0), controls, &plan(), LIMIT);
     assert!(matches!(refused, Err(Error::NotFound { .. })));
+}
+
+#[test]
+fn a_card_with_another_chain_is_refused() {
+    let mut card = Card::default();
+    let attach = |card: &mut Card, plan: &Plan| {
+        Recorder::attach(card, (CARD, 0), CONTROLS, plan, LIMIT).map(drop)
+    };
+    for chain in [(1, 0), (0, 0x80)] {
+        let (registers, by_stream) = chain;
+        let mut plan = plan();
+        plan.chain = Chain {
+            registers,
+            by_stream,
+        };
+        let said = attach(&mut card, &plan)
+            .expect_err("it has none")
+            .to_string();
+        assert!(
+            said.contains("at the places none") && said.contains("the pipeline's"),
+            "{said}"
+        );
+    }
+    let mut plan = plan();
+    plan.registers.push(RegisterWrite {
+        offset: 2,
+        data: vec![0; 4],
+    });
+    assert!(matches!(
+        attach(&mut card, &plan),
+        Err(Error::Parameter { .. })
+    ));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use forebay_app::report::Header;
 use forebay_app::workload::{ops, sequential};
 use forebay_app::{Ended, Failure, MachineSpec, Result, Session, home};
 use forebay_cosim::{CLOCK_PERIOD, Config, Direction};
+use forebay_driver::elements::Chain;
 use forebay_driver::net_port::{NetSettings, Thresholds};
 use forebay_driver::recorder_port::ELEMENTS;
 use forebay_model::net::{
@@ -183,12 +184,13 @@ pub fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
 
 /// What the sink says, as far as the drives go, over whatever is there.
 pub fn plan(net: NetSettings, sink: &Sink, session: &mut Session) -> Result<Plan> {
-    let superblock = prepare(session, sink, Schema::default(), true)?;
+    let superblock = prepare(session, sink, (Schema::default(), None), true)?;
     Ok(Plan {
         net,
         recording: recording(&superblock, sink, false, superblock.formatted),
         packets: None,
         elements: [0; ELEMENTS],
+        chain: Chain::default(),
         registers: Vec::new(),
         back: None,
     })

@@ -19,7 +19,7 @@ const BASE_WORDS: usize = 52;
 /// Words that it has in all: twice as many where results do not fit into the first ones.
 const FIELD_WORDS: usize = 64;
 /// Bits of a row in front of its result, in the order of [`BASES`].
-const ROW_BITS: usize = 416;
+const ROW_BITS: usize = 480;
 
 /// Writes the package of a schema, formatted as verible-verilog-format would.
 ///
@@ -81,14 +81,18 @@ fn count(out: &mut impl Write, name: &str, value: usize, what: &str) -> Result {
     }
 }
 
-/// Words of four characters that a result takes.
+/// Bits of a nonce, and its characters in words of four.
+const NONCE: (usize, usize) = (64, width_of(Kind::U64, 0).1 / 4);
+
+/// Words of four characters that a result takes, with the nonce in front of it.
 fn result_words(schema: &Schema) -> usize {
+    let nonce = schema.cipher.map_or(0, |_| NONCE.1);
     let columns = schema.columns().iter();
     let characters = columns.map(|column| {
         let values = column.values();
         values * width_of(column.kind, column.list).1
     });
-    characters.sum::<usize>() / 4
+    nonce + characters.sum::<usize>() / 4
 }
 
 /// The word at which hardware keeps the characters of a result.
@@ -113,6 +117,9 @@ fn fields(out: &mut impl Write, schema: &Schema) -> Result {
     }
     let mut jobs = Vec::new();
     let mut floats = 0;
+    if schema.cipher.is_some() {
+        jobs.push(job(NONCE.0, NONCE.1, 0, true));
+    }
     for column in schema.columns() {
         let bits = 8 * column.kind.bytes();
         let last = column.values() - 1;
@@ -148,7 +155,7 @@ fn fields(out: &mut impl Write, schema: &Schema) -> Result {
         out,
         "RESULT_JOBS",
         jobs.len(),
-        "numbers in it that are written",
+        "numbers of it that are written",
     )?;
     count(out, "RESULT_FLOATS", floats, "of them singles")?;
     count(
@@ -179,6 +186,13 @@ fn fields(out: &mut impl Write, schema: &Schema) -> Result {
         out,
         "  localparam bit HAS_RECEIVED = 1'b{received};  // the index has lengths as received"
     )?;
+    let nonce = u8::from(schema.cipher.is_some());
+    writeln!(
+        out,
+        "  localparam bit HAS_NONCE = 1'b{nonce};  // index and page have a nonce, the first of these numbers"
+    )?;
+    let bits = if nonce == 1 { NONCE.0 } else { 1 };
+    count(out, "NONCE_BITS", bits, "of one; 1 that is nothing if there is none")?;
     writeln!(
         out,
         "  localparam logic [31:0] SCHEMA_ID = 32'h{:08x};",
@@ -221,6 +235,9 @@ const fn coded(character: u16) -> u16 {
 fn numbered(template: &Template, schema: &Schema) -> Vec<u16> {
     let first = 4 * result_place(schema);
     let mut places: Vec<usize> = Vec::new();
+    if schema.cipher.is_some() {
+        places.extend(0..4 * NONCE.1);
+    }
     for column in schema.columns() {
         let (len, words) = width_of(column.kind, column.list);
         let values = column.values();

@@ -203,7 +203,8 @@ pub const GROUPS: &[Group] = &[
         title: "Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before",
         constants: &[
             list!(2, "PACKET_", packet: PART ENDS_OBJECT),
-            list!(0, "PACKET_", packet: TAG_BITS HEAD_BITS),
+            list!(4, "PACKET_", packet: GOES_ON),
+            list!(0, "PACKET_", packet: TAG_BITS HEAD_BITS NONCE_BITS),
         ],
     },
     Group {

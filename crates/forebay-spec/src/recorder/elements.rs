@@ -15,9 +15,10 @@ pub const BYTES: u64 = 2 * CHAIN;
 pub const IDENTITY: u32 = 0xfb9e_0001;
 /// Offset of the identity in the chain's window.
 pub const IDENTITY_AT: u64 = 0;
-/// Elements that have registers, one bit each, the first of the chain lowest.
+/// Elements that have registers, one bit each, the first of the chain lowest; from bit 8 on, those that
+/// have settings by stream.
 pub const PRESENT_AT: u64 = 4;
-/// Accesses that were answered with an error since a reset, up to 65,535.
+/// Accesses that were answered with an error since a reset, modulo 2^32.
 pub const REFUSED_AT: u64 = 8;
 /// Elements that did not answer, one bit each.
 pub const SILENT_AT: u64 = 12;
@@ -28,5 +29,18 @@ pub const SETTINGS_AT: u64 = 0x400;
 pub const STREAMS: u64 = 16;
 /// Bytes of the settings of an element.
 pub const SETTINGS_BYTES: u64 = 8 * STREAMS;
+
+/// Key slots of an element that encrypts, from the beginning of its window on.
+pub const KEYS: u64 = 8;
+/// Bytes of a slot: first the key, byte by byte, write-only.
+pub const KEY_SLOT_BYTES: u64 = 0x40;
+/// Offset of a slot's control word; what is written there is done when it is answered.
+pub const KEY_CONTROL_AT: u64 = 0x20;
+/// Control word: the key of 128 bits counts.
+pub const KEY_LOAD_128: u32 = 1;
+/// Control word: the key of 256 bits counts.
+pub const KEY_LOAD_256: u32 = 2;
+/// Control word: the slot has no key.
+pub const KEY_CLEAR: u32 = 3;
 
 const _: () = assert!(SETTINGS_AT + COUNT * SETTINGS_BYTES <= WINDOW_BYTES);

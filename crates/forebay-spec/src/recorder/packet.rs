@@ -8,6 +8,11 @@ pub const PART: u8 = 1;
 /// TUSER with TLAST: the extent ends an object of which nothing is missing, in whichever extents it
 /// came: there is one result of it.
 pub const ENDS_OBJECT: u8 = 2;
+/// Flag in the word that announces an extent, among those of the header, which has it not on the
+/// wire: the extent goes on with its object where the one before it of the stream has ended.
+pub const GOES_ON: u8 = 4;
+/// Bits of a nonce: the upper half of the counter blocks that encrypt an object.
+pub const NONCE_BITS: u32 = 64;
 /// Bits of TID, the extent's tag.
 pub const TAG_BITS: u32 = 32;
 /// Bits of the word that announces an extent: header of its first frame, above it the frames missing

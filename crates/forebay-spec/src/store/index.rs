@@ -2,8 +2,8 @@
 //! Rows of the index, and its blocks.
 
 use super::layout::{
-    ADDRESS, At, CRC, FLAGS, LENGTH, Layout, MISSING, OBJECT, OFFSET, RECEIVED, ROWS_MOST, STREAM,
-    TIME,
+    ADDRESS, At, CRC, FLAGS, LENGTH, Layout, MISSING, NONCE, OBJECT, OFFSET, RECEIVED, ROWS_MOST,
+    STREAM, TIME,
 };
 use super::schema::RESULT_MOST;
 use super::{Crc, PAGE_BYTES, Session};
@@ -37,6 +37,9 @@ pub struct Row {
     pub address: u64,
     /// When it began: nanoseconds since 1970.
     pub time: u64,
+    /// Upper half of the counter blocks that encrypt its payload, where a schema has a cipher; 0: it
+    /// is as it came.
+    pub nonce: u64,
     /// Bytes of payload.
     pub length: u32,
     /// CRC32C of the payload.
@@ -61,6 +64,7 @@ impl Default for Row {
             offset: 0,
             address: 0,
             time: 0,
+            nonce: 0,
             length: 0,
             crc32c: 0,
             missing: 0,
@@ -109,6 +113,11 @@ impl Row {
             offset: long(OFFSET),
             address: long(ADDRESS),
             time: long(TIME),
+            nonce: if layout.schema.cipher.is_some() {
+                long(NONCE)
+            } else {
+                0
+            },
             length: word(LENGTH),
             crc32c: word(CRC),
             missing: word(MISSING),
@@ -144,6 +153,9 @@ impl Row {
         set(OFFSET, &self.offset.to_le_bytes());
         set(ADDRESS, &self.address.to_le_bytes());
         set(TIME, &self.time.to_le_bytes());
+        if layout.schema.cipher.is_some() {
+            set(NONCE, &self.nonce.to_le_bytes());
+        }
         set(LENGTH, &self.length.to_le_bytes());
         set(CRC, &self.crc32c.to_le_bytes());
         set(MISSING, &self.missing.to_le_bytes());
@@ -277,7 +289,7 @@ mod tests {
     }
 
     fn rows() -> impl Strategy<Value = Row> {
-        let longs = any::<(u64, u64, u64, u64)>();
+        let longs = any::<(u64, u64, u64, u64, u64)>();
         let words = any::<(u32, u32, u32, u32)>();
         (longs, words, any::<(u16, u16)>(), any::<[u8; 32]>()).prop_map(
             |(long, word, half, bytes)| {
@@ -291,6 +303,7 @@ mod tests {
                     offset: long.1,
                     address: long.2,
                     time: long.3,
+                    nonce: long.4,
                     length: word.0,
                     crc32c: word.1,
                     missing: word.2,
@@ -308,6 +321,9 @@ mod tests {
         let mut row = *row;
         if !layout.schema.received {
             row.received = 0;
+        }
+        if layout.schema.cipher.is_none() {
+            row.nonce = 0;
         }
         row.result[layout.schema.bytes()..].fill(0);
         row

@@ -43,8 +43,8 @@ pub struct Base {
 
 macro_rules! columns {
     ($($constant:ident $name:literal $kind:ident $doc:literal;)*) => {
-        /// All columns that recordings have, in order; but [`RECEIVED`] stands only in those whose
-        /// schema says so.
+        /// All columns that recordings have, in order; but [`NONCE`] and [`RECEIVED`] stand only in
+        /// those whose schema says so.
         pub const BASES: &[Base] = &[$(Base { name: $name, kind: Kind::$kind }),*];
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         enum Place { $($constant),* }
@@ -57,6 +57,7 @@ columns! {
     OFFSET "offset" U64 "Where in it the extent begins.";
     ADDRESS "address" U64 "First byte of its payload on the SSD.";
     TIME "time" Time "When it began.";
+    NONCE "nonce" U64 "Upper half of the counter blocks of its payload.";
     LENGTH "length" U32 "Bytes of payload.";
     CRC "crc32c" U32 "Of the payload.";
     MISSING "missing" U32 "Frames that are missing before it.";
@@ -68,7 +69,11 @@ columns! {
 /// Whether recordings of a schema have the column of [`BASES`] with this number.
 #[must_use]
 pub const fn has_base(schema: &Schema, base: usize) -> bool {
-    base != RECEIVED || schema.received
+    match base {
+        NONCE => schema.cipher.is_some(),
+        RECEIVED => schema.received,
+        _ => true,
+    }
 }
 
 /// Order in which version 1 has them; `class` and `score` of it are those of [`Schema::default`].
@@ -125,7 +130,7 @@ pub struct Layout {
     pub head: Vec<u8>,
     /// Words of it that depend on the rows; the first is the number of rows.
     pub words: Vec<Word>,
-    /// The columns of [`BASES`]; of [`RECEIVED`] no bytes where the schema has none.
+    /// The columns of [`BASES`]; of those that the schema does not have no bytes.
     pub bases: [At; BASES.len()],
     /// Offset of the bits that say which rows have a result; none where no result has a column, and
     /// in version 1.
@@ -196,6 +201,7 @@ impl Layout {
         let words = core::iter::once(COUNT_AT).chain(counts.step_by(16));
         let mut bases = core::array::from_fn(|base| at(BASES[base].name, BASES[base].kind));
         bases[RECEIVED] = At::default();
+        bases[NONCE] = At::default();
         Self {
             schema,
             rows: ROWS_MOST,
@@ -473,7 +479,8 @@ mod tests {
             let head = layout.head_of(rows as u64, 0);
             prop_assert_eq!(&head, &layout.head);
             // So do other languages find the columns.
-            let columns = 9 + usize::from(schema.received) + schema.columns().len();
+            let bases = (0..BASES.len()).filter(|base| has_base(&schema, *base));
+            let columns = bases.count() + schema.columns().len();
             let lists = schema.columns().iter();
             let lists = lists.filter(|column| column.is_list());
             let entries = 3 * columns + 2 * lists.count();

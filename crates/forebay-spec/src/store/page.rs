@@ -205,9 +205,18 @@ pub(super) const TEMPLATES: [Template; 2] = [template(false).0, template(true).0
 /// Offset in the page of what its text says of a result, behind what all pages say.
 pub const RESULT_AT: usize = template(true).1;
 
+/// Where in the characters the nonce stands, of a schema that has one: in front of a result's.
+const NONCE: Field = Field {
+    at: FIELD_CHARACTERS,
+    len: width_of(Kind::U64, 0).1,
+};
+
 /// Where in the characters the numbers of a result stand: each at the end of its words.
 fn result_fields(schema: &Schema) -> impl Iterator<Item = (&Column, Field)> {
-    let mut at = FIELD_CHARACTERS;
+    let mut at = match schema.cipher {
+        None => FIELD_CHARACTERS,
+        Some(_) => NONCE.at + NONCE.len,
+    };
     let values = schema.columns().iter().flat_map(|column| {
         let values = column.values();
         core::iter::repeat_n(column, values)
@@ -235,6 +244,10 @@ pub fn template_of(schema: &Schema, whole: bool) -> Option<Template> {
     };
     let mut fields = result_fields(schema).map(|(_, field)| field);
     let mut used = 0;
+    if schema.cipher.is_some() {
+        put(&mut b",\n\"nonce\": ".iter().map(|c| u16::from(*c)))?;
+        put(&mut (NONCE.at..NONCE.at + NONCE.len).map(|at| HOLE | at as u16))?;
+    }
     for column in schema.columns() {
         let name = [",\n\"", column.name(), "\": "];
         put(&mut name.iter().flat_map(|part| part.bytes()).map(u16::from))?;
@@ -259,7 +272,7 @@ pub fn template_of(schema: &Schema, whole: bool) -> Option<Template> {
 
 /// The same; of a schema whose results have no room, which is none of ours, without these.
 fn template_or_less(schema: &Schema, whole: bool) -> Template {
-    let none = || template_of(&Schema::NONE, whole);
+    let none = || template_of(&Schema::NONE.encrypted(schema.cipher), whole);
     let template = template_of(schema, whole).or_else(none);
     template.unwrap_or(TEMPLATES[usize::from(whole)])
 }
@@ -293,6 +306,8 @@ pub struct Facts {
     pub time: u64,
     /// CRC32C of the payload.
     pub crc32c: u32,
+    /// Upper half of the counter blocks that encrypt the payload; 0 where it is as it came.
+    pub nonce: u64,
     /// The result, its columns one behind the other.
     pub result: Option<[u8; RESULT_MOST]>,
     /// The name that the object had where it came from; hardware gives it none.
@@ -400,6 +415,9 @@ impl Facts {
         });
         let whole: &[u8] = if self.whole { b"true" } else { b"false" };
         set(WHOLE, &|to| word(whole, to));
+        if self.schema.cipher.is_some() {
+            set(NONCE, &|to| decimal(self.nonce, b' ', to));
+        }
         let mut fields = result_fields(&self.schema).map(|(_, field)| field);
         for (column, at) in self.schema.places() {
             let own = fields.by_ref();
@@ -558,6 +576,10 @@ impl Facts {
             sender: count(SENDER)?.try_into().ok()?,
             time: count(TIME)?,
             crc32c: nibbles(text(CRC))?.try_into().ok()?,
+            nonce: match schema.cipher {
+                Some(_) => count(NONCE)?,
+                None => 0,
+            },
             result: None,
             name: tar::Name::of(page.last_chunk()?),
         };
@@ -653,6 +675,7 @@ mod tests {
             let facts = Facts {
                 schema, session: Session(uuid), extension: *b"bin\0", stream, object, offset, length,
                 whole, missing: u32::MAX, sequence: u64::MAX, sender: 255, time, crc32c: length,
+                nonce: if schema.cipher.is_some() { offset } else { 0 },
                 result: result.map(|bytes| filled(&schema, &bytes)), name: tar::Name::NONE,
             };
             let page = facts.to_page();
@@ -673,6 +696,8 @@ mod tests {
             prop_assert!(json.starts_with(&format!("{{\n{part}")), "{}", json);
             prop_assert!(json.trim_end().ends_with("\n}") && json.ends_with('\n'), "{}", json);
             if template_of(&schema, whole).is_some() {
+                let nonce = format!("\"nonce\": {:20}", facts.nonce);
+                prop_assert_eq!(json.contains(&nonce), schema.cipher.is_some(), "{}", json);
                 for column in schema.columns() {
                     prop_assert!(json.contains(&format!("\"{}\": ", column.name())), "{}", json);
                 }
@@ -692,6 +717,7 @@ mod tests {
             let facts = Facts {
                 schema, session: Session(uuid), extension: *b"bin\0", stream, object, offset, length,
                 whole, missing, sequence, sender, time, crc32c, result,
+                nonce: if schema.cipher.is_some() { u64::MAX - object } else { 0 },
                 name: tar::Name::new(name.as_bytes()).expect("25 characters are at most 100 bytes"),
             };
             prop_assert_eq!(facts.name.bytes(), name.as_bytes());

@@ -16,13 +16,17 @@ pub const SCHEMA_BYTES: usize = 4 + COLUMNS_MOST * COLUMN_BYTES;
 const COLUMN_BYTES: usize = NAME_MOST + 2;
 /// Flag: the index has the lengths of extents as they were received.
 const RECEIVED: u8 = 1 << 0;
+/// Flag: payload is encrypted, and the index has nonces.
+const ENCRYPTED: u8 = 1 << 1;
+/// Flag: with a key of 256 bits, else of 128.
+const LONG_KEY: u8 = 1 << 2;
 
 /// Names that something else has, in the index, in the JSON of an extent, or in a table of Python's.
 pub const TAKEN: &[&str] = &[
     "address", "code", "crc32c", "cut", "date", "extents", "failed", "flags", "hour", "late",
-    "length", "missing", "name", "object", "offset", "path", "payload", "received", "result",
-    "sender", "sequence", "session", "skipped", "state", "stored", "stream", "time", "time_ns",
-    "whole", "wrong",
+    "length", "missing", "name", "nonce", "object", "offset", "path", "payload", "received",
+    "result", "sender", "sequence", "session", "skipped", "state", "stored", "stream", "time",
+    "time_ns", "whole", "wrong",
 ];
 
 /// Type of a value.
@@ -200,6 +204,48 @@ impl Column {
     }
 }
 
+/// How payload is encrypted: AES in counter mode (NIST SP 800-38A). The counter block of byte b of an
+/// object is a big-endian number of 128 bits: above the [nonce](super::index::Row::nonce), below b / 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cipher {
+    /// With a key of 128 bits.
+    Aes128,
+    /// With a key of 256 bits.
+    Aes256,
+}
+
+impl Cipher {
+    /// As OpenSSL names it, in capital letters.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aes128 => "AES-128-CTR",
+            Self::Aes256 => "AES-256-CTR",
+        }
+    }
+
+    /// That with keys of so many bytes.
+    #[must_use]
+    pub const fn of_key(bytes: usize) -> Option<Self> {
+        match bytes {
+            16 => Some(Self::Aes128),
+            32 => Some(Self::Aes256),
+            _ => None,
+        }
+    }
+
+    /// Bytes of a key.
+    #[must_use]
+    pub const fn key_bytes(self) -> usize {
+        match self {
+            Self::Aes128 => 16,
+            Self::Aes256 => 32,
+        }
+    }
+}
+
+/// What stands in front of a cipher's name where a schema is shown.
+const ENCRYPTED_WITH: &str = "; encrypted with ";
 /// What is said of a schema that has them.
 const LENGTHS: &str = "; lengths as received";
 
@@ -210,6 +256,8 @@ pub struct Schema {
     count: u8,
     /// Elements may change the lengths of extents: the index has those as received as well.
     pub received: bool,
+    /// How payload is encrypted; then the index has nonces.
+    pub cipher: Option<Cipher>,
 }
 
 impl fmt::Debug for Schema {
@@ -218,6 +266,9 @@ impl fmt::Debug for Schema {
         list.entries(self.columns());
         if self.received {
             list.entry(&"received");
+        }
+        if let Some(cipher) = self.cipher {
+            list.entry(&cipher);
         }
         list.finish()
     }
@@ -233,7 +284,11 @@ impl fmt::Display for Schema {
         if self.columns().is_empty() {
             f.write_str("none")?;
         }
-        f.write_str(if self.received { LENGTHS } else { "" })
+        f.write_str(if self.received { LENGTHS } else { "" })?;
+        match self.cipher {
+            Some(cipher) => write!(f, "{ENCRYPTED_WITH}{}", cipher.name()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -242,6 +297,14 @@ impl core::str::FromStr for Schema {
     type Err = ColumnError;
 
     fn from_str(text: &str) -> Result<Self, ColumnError> {
+        let (text, cipher) = match text.split_once(ENCRYPTED_WITH) {
+            Some((text, name)) => {
+                let mut all = [Cipher::Aes128, Cipher::Aes256].into_iter();
+                let cipher = all.find(|cipher| cipher.name() == name);
+                (text, Some(cipher.ok_or(ColumnError::Kind)?))
+            }
+            None => (text, None),
+        };
         let (text, received) = match text.strip_suffix(LENGTHS) {
             Some(text) => (text, true),
             None => (text, false),
@@ -253,7 +316,7 @@ impl core::str::FromStr for Schema {
             *columns.get_mut(count).ok_or(ColumnError::Size)? = Column::new(name, kind)?;
             count += 1;
         }
-        Self::new(&columns[..count], received)
+        Ok(Self::new(&columns[..count], received)?.encrypted(cipher))
     }
 }
 
@@ -287,6 +350,7 @@ impl Schema {
         }; COLUMNS_MOST],
         count: 0,
         received: false,
+        cipher: None,
     };
 
     /// Of these columns.
@@ -306,6 +370,12 @@ impl Schema {
             true => Ok(schema),
             false => Err(ColumnError::Size),
         }
+    }
+
+    /// The same, with payload encrypted in this way.
+    #[must_use]
+    pub const fn encrypted(self, cipher: Option<Cipher>) -> Self {
+        Self { cipher, ..self }
     }
 
     /// The columns of a result.
@@ -330,10 +400,12 @@ impl Schema {
         self.columns().iter().map(Column::bytes).sum()
     }
 
-    /// A number that another schema is not likely to have: FNV-1a of its bytes.
+    /// A number that another schema is not likely to have: FNV-1a of its bytes. The key's length
+    /// makes no other schema.
     #[must_use]
     pub fn id(&self) -> u32 {
-        let bytes = self.to_bytes();
+        let mut bytes = self.to_bytes();
+        bytes[1] &= !LONG_KEY;
         bytes.iter().fold(0x811c_9dc5, |id, byte| {
             (id ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
         })
@@ -345,6 +417,11 @@ impl Schema {
         let mut bytes = [0; SCHEMA_BYTES];
         bytes[0] = self.count;
         bytes[1] = if self.received { RECEIVED } else { 0 };
+        bytes[1] |= match self.cipher {
+            None => 0,
+            Some(Cipher::Aes128) => ENCRYPTED,
+            Some(Cipher::Aes256) => ENCRYPTED | LONG_KEY,
+        };
         for (column, place) in self
             .columns()
             .iter()
@@ -375,7 +452,11 @@ impl Schema {
                 return None;
             }
         }
-        let schema = Self::new(columns, bytes[1] & RECEIVED != 0).ok()?;
+        let mut schema = Self::new(columns, bytes[1] & RECEIVED != 0).ok()?;
+        schema.cipher = (bytes[1] & ENCRYPTED != 0).then_some(match bytes[1] & LONG_KEY {
+            0 => Cipher::Aes128,
+            _ => Cipher::Aes256,
+        });
         (schema.to_bytes() == *bytes).then_some(schema)
     }
 }
@@ -425,8 +506,9 @@ pub(crate) mod tests {
         (
             prop::collection::vec(column, 0..=COLUMNS_MOST),
             any::<bool>(),
+            prop::option::of(prop::sample::select(&[Cipher::Aes128, Cipher::Aes256])),
         )
-            .prop_map(|(all, received)| {
+            .prop_map(|(all, received, cipher)| {
                 let mut columns = Vec::new();
                 for (at, (kind, list)) in all.into_iter().enumerate() {
                     let word = OF_RESULTS[kind].name();
@@ -440,7 +522,11 @@ pub(crate) mod tests {
                         columns.pop();
                     }
                 }
-                Schema::new(&columns, received).expect("what does not fit was taken out")
+                let schema = Schema::new(&columns, received);
+                Schema {
+                    cipher,
+                    ..schema.expect("what does not fit was taken out")
+                }
             })
     }
 

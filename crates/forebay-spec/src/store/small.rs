@@ -93,6 +93,7 @@ impl Facts {
             sender: 0,
             time: count(TIME.at, TIME.len)?,
             crc32c: nibbles(&all[CRC.at..CRC.at + CRC.len])?.try_into().ok()?,
+            nonce: 0,
             result: None,
             name: tar::Name::of(header),
         };
@@ -119,7 +120,7 @@ mod tests {
             let facts = Facts {
                 schema: Schema::NONE, session: Session(uuid), extension: *b"bin\0", stream, object, length, whole,
                 offset: if whole { 0 } else { offset },
-                missing: 0, sequence: 0, sender: 0, time, crc32c, result: None,
+                missing: 0, sequence: 0, sender: 0, time, crc32c, nonce: 0, result: None,
                 name: tar::Name::new(name.as_bytes()).expect("25 characters are at most 100 bytes"),
             };
             let mut header = facts.to_header();
@@ -149,7 +150,7 @@ mod tests {
             let facts = Facts {
                 schema: Schema::NONE, session: Session([7; 16]), extension: *b"bin\0", stream: 1, object: 2, offset: 0,
                 length: 3, whole, missing: 0, sequence: 0, sender: 0, time: 4, crc32c: 5,
-                result: None, name: tar::Name::NONE,
+                nonce: 0, result: None, name: tar::Name::NONE,
             };
             let mut header = facts.to_header();
             for (at, byte) in noise {

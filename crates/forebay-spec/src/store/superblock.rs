@@ -40,6 +40,9 @@ pub const AHEAD_LEAST: u64 = 4 << 20;
 /// to spare.
 const AHEAD_SMALLEST: u64 = 8 * PAGE;
 
+/// Bytes of [`Superblock::key_check`].
+pub const KEY_CHECK_BYTES: usize = 8;
+
 const VERSION_AT: usize = 8;
 const MODE_AT: usize = 12;
 const GENERATION_AT: usize = 16;
@@ -59,6 +62,7 @@ const SERIAL_AT: usize = 168;
 const FIRMWARE_AT: usize = 188;
 const NAMESPACE_AT: usize = 196;
 const AHEAD_AT: usize = 204;
+const KEY_CHECK_AT: usize = 212;
 /// Offset of the schema.
 pub const SCHEMA_AT: usize = 256;
 
@@ -93,6 +97,7 @@ pub const FIELDS: &[(&str, usize, usize)] = &[
     ("firmware", FIRMWARE_AT, 8),
     ("drive_bytes", NAMESPACE_AT, 8),
     ("ahead", AHEAD_AT, 8),
+    ("key_check", KEY_CHECK_AT, KEY_CHECK_BYTES),
     ("schema", SCHEMA_AT, SCHEMA_BYTES),
 ];
 
@@ -193,6 +198,9 @@ pub struct Superblock {
     pub drive: Drive,
     /// What its index has of results.
     pub schema: Schema,
+    /// Tells the key of an encrypted recording from another one; zeros where nothing is encrypted, or
+    /// it is not known any more.
+    pub key_check: [u8; KEY_CHECK_BYTES],
 }
 
 /// Why a page is no superblock, or one that cannot be.
@@ -279,6 +287,7 @@ impl Superblock {
         put(&mut page, FIRMWARE_AT, &self.drive.firmware);
         if self.version > 1 {
             put(&mut page, SCHEMA_AT, &self.schema.to_bytes());
+            put(&mut page, KEY_CHECK_AT, &self.key_check);
         }
         let closed = self.closed.unwrap_or(Closed { blocks: 0, end: 0 });
         let longs = [
@@ -379,6 +388,10 @@ impl Superblock {
                 firmware: Wire::get(page, FIRMWARE_AT),
                 bytes: get_u64(page, NAMESPACE_AT),
             },
+            key_check: match version {
+                1 => [0; KEY_CHECK_BYTES],
+                _ => Wire::get(page, KEY_CHECK_AT),
+            },
         };
         superblock.check()?;
         Ok(superblock)
@@ -453,6 +466,10 @@ impl Superblock {
         if self.small && self.mode != Mode::Objects {
             let limit = "only objects share pages: bit 3 is 0 in other modes";
             return wrong("flags", SMALL.into(), limit);
+        }
+        if self.schema.cipher.is_none() && self.key_check != [0; KEY_CHECK_BYTES] {
+            let limit = "it is 0 where nothing is encrypted";
+            return wrong("key check", u64::from_le_bytes(self.key_check), limit);
         }
         self.check_end()
     }
@@ -603,8 +620,13 @@ mod tests {
                     let pages = data.bytes / PAGE;
                     let slots = index.bytes / PAGE - 2;
                     let version = 1 + (longs.0 % u64::from(VERSION)) as u32;
+                    let encrypted = version > 1 && schema.cipher.is_some();
                     Superblock {
                         version,
+                        key_check: match encrypted {
+                            true => longs.1.to_le_bytes(),
+                            false => [0; KEY_CHECK_BYTES],
+                        },
                         schema: if version == 1 {
                             Schema::default()
                         } else {
@@ -677,6 +699,7 @@ mod tests {
     fn each_number_is_checked() {
         let good = Superblock {
             version: VERSION,
+            key_check: [0; KEY_CHECK_BYTES],
             schema: Schema::NONE,
             mode: Mode::Samples,
             generation: 1,
@@ -755,6 +778,13 @@ mod tests {
                 },
             ),
             ("version", Superblock { version: 0, ..good }),
+            (
+                "key check",
+                Superblock {
+                    key_check: [1; KEY_CHECK_BYTES],
+                    ..good
+                },
+            ),
             (
                 "version",
                 Superblock {

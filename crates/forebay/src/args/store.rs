@@ -118,6 +118,15 @@ pub struct StorePackArgs {
     pub consent: ConsentArgs,
 }
 
+/// The key of an encrypted recording.
+#[derive(Args, Debug)]
+pub struct KeyArgs {
+    /// Decrypt payload with the key in this file, the one that the recording was made with; without it
+    /// payload comes as it lies there
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+}
+
 #[derive(Args, Debug)]
 pub struct StoreInfoArgs {
     /// The image or drive
@@ -152,6 +161,8 @@ pub struct StoreCatArgs {
     /// Its stream [default: the only one that has such an object]
     #[arg(long, value_name = "N")]
     pub stream: Option<u16>,
+    #[command(flatten)]
+    pub key: KeyArgs,
 }
 
 #[derive(Args, Debug)]
@@ -165,6 +176,8 @@ pub struct StoreExtractArgs {
     /// Only of this stream
     #[arg(long, value_name = "N")]
     pub stream: Option<u16>,
+    #[command(flatten)]
+    pub key: KeyArgs,
 }
 
 #[derive(Args, Debug)]
@@ -231,4 +244,6 @@ pub struct StoreMountArgs {
     /// Do not compute checksums: bytes as they are
     #[arg(long)]
     pub unchecked: bool,
+    #[command(flatten)]
+    pub key: KeyArgs,
 }

@@ -12,7 +12,7 @@ use forebay_pipeline::units::{bytes, count};
 use forebay_store::{Error, Extracted, FileDisk, Recording};
 use serde::Serialize;
 
-use super::warn;
+use super::{open, warn};
 use crate::args::{StoreCatArgs, StoreExtractArgs, StoreTarArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
@@ -23,8 +23,7 @@ const SHOWN: usize = 16;
 /// Runs `cat`.
 pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
     let disk = FileDisk::open(&args.disk)?;
-    let recording = Recording::open(&disk)?;
-    warn(&recording);
+    let recording = open(&disk, &args.key)?;
     let mut out = io::stdout().lock();
     let Some(object) = args.object else {
         return match recording.write_capture(&mut out) {
@@ -66,8 +65,7 @@ struct Found {
 /// Runs `extract`.
 pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
     let disk = FileDisk::open(&args.disk)?;
-    let recording = Recording::open(&disk)?;
-    warn(&recording);
+    let recording = open(&disk, &args.key)?;
     let progress = Progress::count("extracting blocks", recording.blocks());
     let extracted = recording.extract(&args.folder, args.stream, &mut |block| {
         progress.at(block);

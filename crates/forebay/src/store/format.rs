@@ -36,6 +36,7 @@ fn settings(args: &StoreFormatArgs) -> Format {
         },
         drive: drive(&args.disk),
         schema: Schema::default(),
+        key: None,
     }
 }
 

@@ -28,6 +28,12 @@ pub fn show_geometry(page: &mut Page, facts: &Facts) {
     page.field("index", region(&facts.index));
     page.field("data", region(&facts.data));
     page.field("results", &facts.results);
+    if let Some(cipher) = facts.cipher {
+        page.field(
+            "encrypted",
+            format!("{cipher}, a nonce in each index record"),
+        );
+    }
     if !facts.model.is_empty() {
         page.field("drive", format!("{} {}", facts.model, facts.serial));
     }

@@ -15,15 +15,33 @@ mod verify;
 use std::path::Path;
 
 use forebay_app::store::attribute;
-use forebay_store::{Recording, is_block_device};
+use forebay_store::{FileDisk, Key, Recording, is_block_device};
 
-use crate::args::{ConsentArgs, StoreCommand};
+use crate::args::{ConsentArgs, KeyArgs, StoreCommand};
 use crate::failure::{Exit, Failure, Result};
 
 /// Tells on standard error what is not as it should be.
 fn warn(recording: &Recording<'_>) {
     for complaint in recording.complaints() {
         eprintln!("warning: {complaint}");
+    }
+}
+
+/// Opens a recording, with its key where one is given; tells on standard error what is not as it should
+/// be, and where payload will come encrypted.
+fn open<'d>(disk: &'d FileDisk, key: &KeyArgs) -> Result<Recording<'d>> {
+    let recording = Recording::open(disk)?;
+    warn(&recording);
+    match (&key.key_file, recording.superblock().schema.cipher) {
+        (Some(path), _) => Ok(recording.with_key(&Key::read(path)?)?),
+        (None, Some(cipher)) => {
+            let name = cipher.name();
+            eprintln!(
+                "note: payload is encrypted with {name}, and comes so: --key-file decrypts it"
+            );
+            Ok(recording)
+        }
+        (None, None) => Ok(recording),
     }
 }
 

@@ -13,7 +13,7 @@ use fuser::{
     MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, Request,
 };
 
-use super::warn;
+use super::open;
 use crate::args::StoreMountArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::report;
@@ -137,8 +137,7 @@ fn failed(folder: &Path, error: &std::io::Error) -> Failure {
 pub fn run(args: &StoreMountArgs) -> Result<Exit> {
     // Threads of the mount use both until the program ends.
     let disk: &'static FileDisk = Box::leak(Box::new(FileDisk::open(&args.disk)?));
-    let recording: &'static Recording<'static> = Box::leak(Box::new(Recording::open(disk)?));
-    warn(recording);
+    let recording: &'static Recording<'static> = Box::leak(Box::new(open(disk, &args.key)?));
     let owner = std::fs::metadata(&args.disk)
         .map_err(|error| Failure::file("reading", &args.disk, error))?;
     let tree = Tree::new(recording, !args.unchecked);
