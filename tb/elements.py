@@ -47,6 +47,7 @@ class Extent(NamedTuple):
     offset: int
     size: int
     time: int
+    serial: int = 0
 
     def word(self) -> int:
         """Return the bits of `fb_pe_pkg::extent_t`."""
@@ -67,7 +68,7 @@ def any_extent(user: int, size: int) -> Extent:
     offset = random.getrandbits(40) + 1 if user & PART else 0
     total = 0 if offset else random.choice([0, size])
     numbers = (random.getrandbits(bits) for bits in (16, 8, 64))
-    return Extent(*numbers, offset, total, random.getrandbits(64))
+    return Extent(*numbers, offset, total, random.getrandbits(64), random.getrandbits(64))
 
 
 def size() -> int:

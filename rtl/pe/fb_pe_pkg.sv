@@ -18,6 +18,7 @@ package fb_pe_pkg;
     logic [63:0] offset;  // where in the object it begins, in bytes; 0: the object begins with it
     logic [63:0] size;    // bytes of the whole object where it begins and the sender knows; else 0
     logic [63:0] time_;   // when the extent began, ns since 1970
+    logic [63:0] serial;  // of its object, never the same twice: fb_pe_aes_ctr encrypts by it
   } extent_t;
 
   // Which object an extent is of.
@@ -41,6 +42,7 @@ package fb_pe_pkg;
     extent_of.offset = first ? '0 : place;
     extent_of.size = first ? place : '0;
     extent_of.time_ = now;
+    extent_of.serial = '0;
   endfunction
 
 endpackage
