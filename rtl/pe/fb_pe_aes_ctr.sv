@@ -255,10 +255,14 @@ module fb_pe_aes_ctr
   // A beat's key stream lies in five blocks: from the second byte of the first on, or later.
   block_t [Past-1:0] past_q;
   block_t [BeatBlocks:0] window;
-  logic [USER_DATA_BITS-1:0] stream, stream_of_beat;
+  logic [$bits(window)-1:0] stream;
 
   assign window = {encrypted, past_q};
-  assign stream = USER_DATA_BITS'(window[BeatBlocks:0] >> (8 * (skews_q[LANE_LATENCY] + 5'd1)));
+
+  always_comb begin : shift
+    stream = window >> 8;
+    for (int i = 0; i < 4; i++) if (skews_q[LANE_LATENCY][i]) stream = stream >> (8 << i);
+  end
 
   always_ff @(posedge clk) begin : keep
     if (group_q[LANE_LATENCY]) past_q <= window[BeatBlocks:Lanes];
@@ -279,6 +283,7 @@ module fb_pe_aes_ctr
 
   beat_t beat;
   logic beat_leaves, beat_valid, stream_ready;
+  logic [USER_DATA_BITS-1:0] stream_of_beat;
 
   assign beat_leaves = m_axis_object_tvalid && m_axis_object_tready;
 
@@ -315,7 +320,7 @@ module fb_pe_aes_ctr
       .clear  (1'b0),
       .s_valid(whole_q[LANE_LATENCY]),
       .s_ready(stream_ready),
-      .s_data (stream),
+      .s_data (stream[USER_DATA_BITS-1:0]),
       .m_valid(m_axis_object_tvalid),
       .m_ready(m_axis_object_tready),
       .m_data (stream_of_beat),
@@ -331,7 +336,7 @@ module fb_pe_aes_ctr
 
   // Of the settings slot and flag count, of the extent its place and serial.
   logic unused;
-  assign unused = &{1'b0, cfg, extent, beat_valid, stream_ready};
+  assign unused = &{1'b0, cfg, extent, stream, beat_valid, stream_ready};
 
   fb_pe_check u_check (
       .clk,

@@ -18,6 +18,7 @@ from elements import BEAT, Extent
 from runner import simulate
 
 LATENCY = {1: 21, 2: 19, 4: 18}  # by lanes
+LANE_LATENCY = 15
 WHOLE_BLOCK = Extent(0, 0, 0, 0, 0, 0)
 MID_BLOCK = WHOLE_BLOCK._replace(offset=5)
 
@@ -162,6 +163,7 @@ async def load_waits(dut) -> None:
     bench = Bench(dut)
     await bench.start(ENCRYPT)
     key = await bench.load(0)
+    bench.sink.clear_pause_generator()
     bench.sink.pause = True
     data = [random.randbytes(3 * BEAT) for _ in range(2)]
     await bench.send(data[0], extent=MID_BLOCK)
@@ -398,11 +400,10 @@ async def no_room_for_stream(dut) -> None:
     """The memory of key streams is full where one comes."""
     bench = Bench(dut)
     await bench.start()
-    bench.sink.pause = True
     await bench.send(bytes(BEAT))
-    for _ in range(30):
+    while not int(dut.whole_q.value) >> LANE_LATENCY:
         await FallingEdge(dut.clk)
-        dut.u_streams.level_q.value = 32
+    dut.u_streams.level_q.value = 32
     await harness.step(dut.clk, 2)
 
 
