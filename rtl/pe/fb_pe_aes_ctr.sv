@@ -10,12 +10,12 @@
 //              has no key, all bytes of the packet become 0, and status[31:0] counts it.
 // Handshake:   valid/ready; s_axis_object_tready comes from registers, and m_axis_object_tvalid too.
 //              While a key is loaded or cleared no packet begins.
-// Latency:     18 cycles with four lanes, 19 with two, 21 with one; a cycle more for a packet whose
+// Latency:     32 cycles with four lanes, 33 with two, 35 with one; a cycle more for a packet whose
 //              offset is no multiple of 16, encrypted or not.
 // Throughput:  16 bytes a cycle and lane, each beat taken as 64 bytes; and a cycle for each packet
 //              whose offset is no multiple of 16.
 // Limits:      objects of 2^64 bytes. Two objects with the same serial and key have the same key
-//              stream: serials are not to come again while a key is used. 32 beats inside. 512-bit
+//              stream: serials are not to come again while a key is used. 64 beats inside. 512-bit
 //              registers: those of fb_pe_aes_lane, and 128 bits of the blocks of a beat for each lane
 //              fewer than five.
 // Does not implement: authentication: a bit that flips on a drive flips in the plain text.
@@ -80,7 +80,7 @@ module fb_pe_aes_ctr
   localparam int unsigned Groups = BeatBlocks / Lanes;  // of blocks that are encrypted together
   localparam int unsigned Past = BeatBlocks + 1 - Lanes;  // blocks kept of groups before
   localparam int unsigned NumberBits = 60;  // of a block in its object
-  localparam int unsigned Inside = 32;  // beats, more than the latency
+  localparam int unsigned Inside = 64;  // beats, more than the latency
 
   // ------------------------------------------------------------------------------------------- keys
   logic hold, idle;
@@ -90,7 +90,7 @@ module fb_pe_aes_ctr
   logic [31:0] word;
   logic [SLOTS-1:0] key_set, key_256;
   block_t [ROUNDS:0] round_key;
-  logic   [ROUNDS:0] round_passes;
+  logic goes_past;
 
   fb_axil_if #(
       .AddrBits(12),
@@ -153,7 +153,7 @@ module fb_pe_aes_ctr
       .key_256,
       .block_slot(block_slot_q),
       .round_key,
-      .round_passes
+      .goes_past
   );
 
   // -------------------------------------------------------------------------------------- beats come
@@ -246,7 +246,7 @@ module fb_pe_aes_ctr
     fb_pe_aes_lane u_lane (
         .clk,
         .round_key,
-        .round_passes,
+        .goes_past,
         .block,
         .encrypted(encrypted[i])
     );

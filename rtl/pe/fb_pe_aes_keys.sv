@@ -36,8 +36,8 @@ module fb_pe_aes_keys
     output logic [    SLOTS-1:0] key_256,
 
     input  wire    [SLOT_BITS-1:0] block_slot,   // of the blocks that enter the lanes
-    output block_t [     ROUNDS:0] round_key,    // in round r: of those r cycles ago
-    output logic   [     ROUNDS:0] round_passes
+    output block_t [ROUNDS:0] round_key,  // of those that are in each round
+    output logic goes_past  // see fb_pe_aes_lane
 );
 
   localparam int unsigned Words = 8;  // of a key of 256 bits
@@ -132,16 +132,15 @@ module fb_pe_aes_keys
   assign write_slot = state_q == Idle ? slot : slot_q;
   assign write_key = wipes ? '0 : words_q[3:0];
 
-  logic [ROUNDS:0][SLOT_BITS-1:0] slots;  // of the blocks in each round
-  logic [ROUNDS:1][SLOT_BITS-1:0] slots_q;
-  logic [SKIPPED:1] passes_q;
+  localparam int unsigned Cycles = ROUND_CYCLES * ROUNDS;
 
+  logic [Cycles:0][SLOT_BITS-1:0] slots;  // of the blocks that came N cycles ago
+  logic [Cycles:1][SLOT_BITS-1:0] slots_q;
   assign slots = {slots_q, block_slot};
-  assign round_passes = {{(ROUNDS - SKIPPED) {1'b0}}, passes_q, 1'b0};
 
   always_ff @(posedge clk) begin : follow
-    slots_q <= slots[ROUNDS-1:0];
-    for (int r = 1; r <= int'(SKIPPED); r++) passes_q[r] <= !key_256[slots[r-1]];
+    slots_q   <= slots[Cycles-1:0];
+    goes_past <= !key_256[slots[ROUND_CYCLES*SKIPPED-1]];
   end
 
   for (genvar r = 0; r <= ROUNDS; r++) begin : gen_rounds
@@ -153,7 +152,7 @@ module fb_pe_aes_keys
         .we(wipes || (state_q == Expand && row_whole && row == RowBits'(r))),
         .waddr(write_slot),
         .wdata(write_key),
-        .raddr(slots[r]),
+        .raddr(slots[ROUND_CYCLES*r]),
         .rdata(round_key[r])
     );
   end

@@ -10,7 +10,8 @@ package fb_pe_aes_pkg;
   localparam int unsigned SLOT_BITS = $clog2(SLOTS);
   localparam int unsigned ROUNDS = 14;  // with a key of 256 bits
   localparam int unsigned SKIPPED = 4;  // of them, with a key of 128 bits
-  localparam int unsigned LANE_LATENCY = 1 + ROUNDS;  // cycles of a block in fb_pe_aes_lane
+  localparam int unsigned ROUND_CYCLES = 2;  // of a block in fb_pe_aes_lane
+  localparam int unsigned LANE_LATENCY = 1 + ROUND_CYCLES * ROUNDS;
 
   // The standard's byte 0 lowest: byte r + 4c is that of row r and column c (section 3.4). A word of
   // a key is a column.

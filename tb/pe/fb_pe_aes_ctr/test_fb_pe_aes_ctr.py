@@ -17,8 +17,8 @@ import harness
 from elements import BEAT, Extent
 from runner import simulate
 
-LATENCY = {1: 21, 2: 19, 4: 18}  # by lanes
-LANE_LATENCY = 15
+LATENCY = {1: 35, 2: 33, 4: 32}  # by lanes
+LANE_LATENCY = 29
 WHOLE_BLOCK = Extent(0, 0, 0, 0, 0, 0)
 MID_BLOCK = WHOLE_BLOCK._replace(offset=5)
 
@@ -403,7 +403,7 @@ async def no_room_for_stream(dut) -> None:
     await bench.send(bytes(BEAT))
     while not int(dut.whole_q.value) >> LANE_LATENCY:
         await FallingEdge(dut.clk)
-    dut.u_streams.level_q.value = 32
+    dut.u_streams.level_q.value = 64
     await harness.step(dut.clk, 2)
 
 

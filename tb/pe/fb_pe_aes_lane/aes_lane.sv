@@ -30,14 +30,14 @@ module aes_lane
 );
 
   block_t [ROUNDS:0] round_key;
-  logic [ROUNDS:0] round_passes;
+  logic goes_past;
 
   fb_pe_aes_keys u_keys (.*);
 
   fb_pe_aes_lane u_lane_0 (
       .clk,
       .round_key,
-      .round_passes,
+      .goes_past,
       .block(block_0),
       .encrypted(encrypted_0)
   );
@@ -45,7 +45,7 @@ module aes_lane
   fb_pe_aes_lane u_lane_1 (
       .clk,
       .round_key,
-      .round_passes,
+      .goes_past,
       .block(block_1),
       .encrypted(encrypted_1)
   );
