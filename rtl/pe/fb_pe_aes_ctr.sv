@@ -16,8 +16,8 @@
 //              whose offset is no multiple of 16.
 // Limits:      objects of 2^64 bytes. Two objects with the same serial and key have the same key
 //              stream: serials are not to come again while a key is used. 64 beats inside. 512-bit
-//              registers: those of fb_pe_aes_lane, and 128 bits of the blocks of a beat for each lane
-//              fewer than five.
+//              registers: the 29 of four lanes, or as many of fewer bits, and one of 128 bits for each
+//              lane fewer than five.
 // Does not implement: authentication: a bit that flips on a drive flips in the plain text.
 
 `default_nettype none

@@ -9,7 +9,7 @@
 //              reset removes all keys, from the memory too.
 // Handshake:   `word_valid`, `load` and `clear` are pulses while `busy` is low, `load` only while
 //              `loadable` is high. No block of a slot may be in a lane while that slot changes.
-// Latency:     a load keeps it busy for 41 cycles (128 bits) or 57 (256 bits), a clear not at all, a
+// Latency:     a load keeps it busy for 51 cycles (128 bits) or 71 (256 bits), a clear not at all, a
 //              reset for 8.
 // Throughput:  the round keys of one block in each lane, every cycle.
 // Limits:      key material leaves only as round keys, for lanes. 512-bit registers: none.
@@ -56,7 +56,7 @@ module fb_pe_aes_keys
   logic [SLOT_BITS-1:0] slot_q;  // that is wiped or expanded
   logic wide_q;  // it gets a key of 256 bits
   logic [RowBits-1:0] row_q;  // round keys before words_q[3:0]
-  logic [1:0] column_q;  // words of it that have been shifted out
+  logic [2:0] column_q;  // 0: these are one; then its words are shifted out, 1 to 4
   logic [7:0] rcon_q;
   logic same_slot, row_whole, done;
 
@@ -66,14 +66,14 @@ module fb_pe_aes_keys
   assign row_whole = column_q == '0;
   assign done = row_whole && row_q == RowBits'(wide_q ? ROUNDS : ROUNDS - SKIPPED);
 
-  // The next word (section 5.2): where its column is the first of a round key, the word before is
-  // substituted, and rotated but for every other round key of a long key.
-  word_t previous, derived, next_word;
+  // The next word (section 5.2): where it is the first of a round key, the word before is substituted
+  // in a cycle of its own, and rotated but for every other round key of a long key.
+  word_t previous, substituted_q, derived, next_word;
   logic rotates;
-  assign previous = wide_q ? words_q[7] : words_q[3];
-  assign rotates = !(wide_q && row_q[0]);
-  assign derived = sub_word(rotates ? rot_word(previous) : previous) ^ (rotates ? 32'(rcon_q) : '0);
-  assign next_word = words_q[0] ^ (row_whole ? derived : previous);
+  assign previous  = wide_q ? words_q[7] : words_q[3];
+  assign rotates   = !(wide_q && row_q[0]);
+  assign derived   = rotates ? rot_word(substituted_q) ^ 32'(rcon_q) : substituted_q;
+  assign next_word = words_q[0] ^ (column_q == 3'd1 ? derived : previous);
 
   always_ff @(posedge clk) begin : stage
     if (word_valid) begin
@@ -82,7 +82,8 @@ module fb_pe_aes_keys
       words_q[word_index]  <= word;
       staged_q[word_index] <= 1'b1;
     end
-    if (state_q == Expand) begin
+    substituted_q <= sub_word(previous);
+    if (state_q == Expand && !row_whole) begin
       words_q <= {next_word, words_q[Words-1:1]};
       if (!wide_q) words_q[3] <= next_word;
     end
@@ -94,7 +95,7 @@ module fb_pe_aes_keys
       Idle: begin
         slot_q <= slot;
         wide_q <= load_256;
-        {row_q, column_q, rcon_q} <= {RowBits'(0), 2'd0, 8'd1};
+        {row_q, column_q, rcon_q} <= {RowBits'(0), 3'd0, 8'd1};
         if (load) state_q <= Expand;
         if (load || clear) key_set[slot] <= 1'b0;
       end
@@ -103,8 +104,11 @@ module fb_pe_aes_keys
         if (&slot_q) state_q <= Idle;
       end
       default: begin
-        {row_q, column_q} <= {row_q, column_q} + 1'b1;
-        if (row_whole && rotates) rcon_q <= times_x(rcon_q);
+        column_q <= column_q[2] ? '0 : column_q + 1'b1;
+        if (column_q[2]) begin
+          row_q <= row_q + 1'b1;
+          if (rotates) rcon_q <= times_x(rcon_q);
+        end
         if (done) begin
           state_q <= Idle;
           key_set[slot_q] <= 1'b1;
