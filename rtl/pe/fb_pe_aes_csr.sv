@@ -10,8 +10,8 @@
 //              Other addresses read as 0 and ignore writes, as in the other register files.
 // Handshake:   AXI4-Lite, one transaction at a time. A load or clear waits until no packet is inside,
 //              with `hold` keeping others from beginning, and is answered when it is done.
-// Latency:     a read is answered 2 cycles after ARVALID; a write so after AWVALID and WVALID, a clear
-//              2 cycles later, a load as much later as fb_pe_aes_keys is busy.
+// Latency:     a read is answered 2 cycles after ARVALID, and a write 2 after AWVALID and WVALID; a clear
+//              takes 2 more, and a load 2 and those for which fb_pe_aes_keys is busy.
 // Limits:      where packets do not leave, load and clear are not answered. 512-bit registers: none.
 // Does not implement: key words of several slots at once: one written for another slot forgets those.
 
