@@ -68,12 +68,12 @@ module fb_pe_aes_keys
 
   // The next word (section 5.2): where it is the first of a round key, the word before is substituted
   // in a cycle of its own, and rotated but for every other round key of a long key.
-  word_t previous, substituted_q, derived, next_word;
-  logic rotates;
-  assign previous  = wide_q ? words_q[7] : words_q[3];
-  assign rotates   = !(wide_q && row_q[0]);
-  assign derived   = rotates ? rot_word(substituted_q) ^ 32'(rcon_q) : substituted_q;
-  assign next_word = words_q[0] ^ (column_q == 3'd1 ? derived : previous);
+  word_t newest_q, substituted_q, derived, next_word;
+  logic rotates, shifts;
+  assign rotates = !(wide_q && row_q[0]);
+  assign derived = rotates ? rot_word(substituted_q) ^ 32'(rcon_q) : substituted_q;
+  assign next_word = words_q[0] ^ (column_q == 3'd1 ? derived : newest_q);
+  assign shifts = state_q == Expand && !row_whole;
 
   always_ff @(posedge clk) begin : stage
     if (word_valid) begin
@@ -82,9 +82,11 @@ module fb_pe_aes_keys
       words_q[word_index]  <= word;
       staged_q[word_index] <= 1'b1;
     end
-    substituted_q <= sub_word(previous);
-    if (state_q == Expand && !row_whole) begin
-      words_q <= {next_word, words_q[Words-1:1]};
+    substituted_q <= sub_word(newest_q);
+    if (state_q == Idle) newest_q <= load_256 ? words_q[7] : words_q[3];
+    if (shifts) begin
+      newest_q <= next_word;
+      words_q  <= {next_word, words_q[Words-1:1]};
       if (!wide_q) words_q[3] <= next_word;
     end
     if ((state_q == Expand && done) || (clear && same_slot) || rst) {words_q, staged_q} <= '0;
