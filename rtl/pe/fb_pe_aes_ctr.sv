@@ -157,9 +157,9 @@ module fb_pe_aes_ctr
   );
 
   // -------------------------------------------------------------------------------------- beats come
-  // A beat is taken with its last group of blocks but itself, so the next one's follow at once. In
-  // front of a packet that begins within a block comes a group of which only the last lane counts:
-  // the fifth block of the first beat.
+  // The groups of blocks of a beat enter the lanes in the cycles after it was taken; the next beat is
+  // taken with the last of them. In front of a packet that begins within a block comes a group of
+  // which only the last lane counts: its block is the fifth that the first beat needs.
   typedef logic [NumberBits-1:0] number_t;
 
   logic takes, first, room, encrypts, keyless;
@@ -179,7 +179,7 @@ module fb_pe_aes_ctr
   assign idle = level == '0 && !open_q;
   assign status = 64'(keyless_q);
 
-  // The number of a block so many behind the next one: one adder serves all lanes.
+  // The number of the block that is up to four behind another: one adder serves all lanes.
   localparam int unsigned LowBits = 2;
   logic [NumberBits-LowBits-1:0] above;  // the upper bits, and one more
   assign above = number_q[NumberBits-1:LowBits] + 1'b1;
@@ -216,7 +216,7 @@ module fb_pe_aes_ctr
   end
 
   // ------------------------------------------------------------------------------------- encryption
-  // What accompanies a group on its way: from the register in front of the lanes to that behind.
+  // What accompanies a group from the register in front of the lanes to that behind.
   logic [LANE_LATENCY:0] group_q, whole_q;  // there is a group, and it is the last one of a beat
   logic [LANE_LATENCY:0][3:0] skews_q;
   logic [63:0] block_serial_q;
