@@ -50,6 +50,8 @@ TOPS = (
     ("fb_pe_pass", ""),
     ("fb_pe_add", ""),
     ("fb_pe_mean", ""),
+    ("fb_pe_aes_ctr", ""),
+    ("fb_pe_aes_ctr", "Lanes=1"),
     ("fb_pe_tap", ""),
     ("fb_pe_tap", "Skips=1"),
     ("fb_pe_chain", ""),

@@ -1,5 +1,6 @@
 -f rtl/common/common.f
 -f rtl/axis/axis.f
+rtl/axi/fb_axil_if.sv
 rtl/pe/fb_pe_pkg.sv
 rtl/pe/fb_pe_check.sv
 rtl/pe/fb_pe_check_result.sv
@@ -10,3 +11,8 @@ rtl/pe/fb_pe_settings.sv
 rtl/pe/fb_pe_pass.sv
 rtl/pe/fb_pe_add.sv
 rtl/pe/fb_pe_mean.sv
+rtl/pe/fb_pe_aes_pkg.sv
+rtl/pe/fb_pe_aes_keys.sv
+rtl/pe/fb_pe_aes_lane.sv
+rtl/pe/fb_pe_aes_csr.sv
+rtl/pe/fb_pe_aes_ctr.sv

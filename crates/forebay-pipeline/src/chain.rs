@@ -17,12 +17,13 @@ const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.
-const NEEDED: [&str; 11] = [
+const NEEDED: [&str; 12] = [
     "rtl/common/fb_spec_pkg.sv",
     "rtl/common/fb_common_fifo.sv",
     "rtl/common/fb_common_fifo_bram.sv",
     "rtl/common/fb_common_lutram.sv",
     "rtl/axis/fb_axis_check.sv",
+    "rtl/axi/fb_axil_if.sv",
     "rtl/pe/fb_pe_pkg.sv",
     "rtl/pe/fb_pe_check.sv",
     "rtl/pe/fb_pe_check_result.sv",

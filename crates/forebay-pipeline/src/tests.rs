@@ -330,6 +330,7 @@ fn the_chain_is_the_one_that_was_simulated() {
             "fb_common_fifo_bram.sv",
             "fb_common_lutram.sv",
             "fb_axis_check.sv",
+            "fb_axil_if.sv",
             "fb_pe_pkg.sv",
             "fb_pe_check.sv",
             "fb_pe_check_result.sv",
