@@ -209,7 +209,7 @@ module fb_pe_aes_ctr
       if (extent.offset[3:0] != '0) left_q <= 3'(Groups + 1);
       skew_q   <= extent.offset[3:0] - 1'b1;
       number_q <= extent.offset[63:4];
-      nonce_q <= extent.nonce;
+      nonce_q  <= extent.nonce;
       if (encrypts && keyless && !(&keyless_q)) keyless_q <= keyless_q + 1'b1;
     end
     if (rst) {open_q, left_q, keyless_q} <= '0;
