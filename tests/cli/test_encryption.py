@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, FILE_FAILED, Run
+from driving import BAD_INPUT, FILE_FAILED, PROGRAM, Run
 from scapy.utils import wrpcap
 from test_pipeline import capture, write
 
-
-PART = 8940  # bytes of a frame's payload: the second one begins in the middle of a block of 16
+PART = 8940  # bytes of a frame's payload
+LOST = 2  # the frame behind it begins in the middle of a block of 16 bytes
 OPENSSL = {16: ("AES-128-CTR", "aes-128-ctr"), 32: ("AES-256-CTR", "aes-256-ctr")}
 
 
@@ -45,17 +45,18 @@ def decrypted(data: bytes, key: bytes, own: str, beside: dict[str, int]) -> byte
 
 
 def objects() -> list[bytes]:
-    """Make an object of stream 0 that comes whole, and one each of 0 and 1 that come in turn."""
-    return [random.Random(seed).randbytes(size) for seed, size in enumerate((50_001, 40_000, 30_011))]
+    """Make an object of stream 0 that comes whole, one that loses a frame, and one of stream 1."""
+    return [
+        random.Random(seed).randbytes(size) for seed, size in enumerate((50_001, 40_000, 30_011))
+    ]
 
 
 def frames_of(folder: Path) -> tuple[Path, list[bytes]]:
     """Write a capture of these objects; returns it, and them."""
     whole, first, second = objects()
     frames = capture(whole)
-    turns = [capture(first, number=1, sequence=len(frames)), capture(second, number=1, stream=1)]
-    while any(turns):
-        frames += [turn.pop(0) for turn in turns if turn]
+    cut = capture(first, number=1, sequence=len(frames))
+    frames += [*cut[:LOST], *cut[LOST + 1 :], *capture(second, number=1, stream=1)]
     for number, frame in enumerate(frames):
         frame.time = number * 1e-6
     wrpcap(str(folder / "x.pcap"), frames)
@@ -84,7 +85,9 @@ def test_what_lies_there_and_how_it_is_read(forebay: Run, recorded: Path) -> Non
     name, _ = OPENSSL[len(key)]
     checked = forebay("pipeline", "check", pipeline)
     assert "key = secret" in " ".join(checked.out.split()) and name in checked.out
-    done = forebay("record", pipeline, "--pcap", source, "--extract", folder / "plain", "-o", "json")
+    done = forebay(
+        "record", pipeline, "--pcap", source, "--extract", folder / "plain", "-o", "json"
+    )
     for shown in (checked.out, done.out, done.err):
         assert key.hex() not in shown and repr(list(key))[1:-1] not in shown
     assert (folder / "plain" / "stream-0-object-0.bin").read_bytes() == sent[0]
@@ -102,20 +105,26 @@ def test_what_lies_there_and_how_it_is_read(forebay: Run, recorded: Path) -> Non
     stored = forebay("store", "extract", disk, folder / "stored")
     assert f"encrypted with {name}" in stored.err
     forebay("store", "extract", disk, folder / "read", "--key-file", folder / "key")
-    found: dict[tuple[int, int], dict[int, bytes]] = {}
-    mid_block = 0
+    found: dict[tuple[int, int, int], bytes] = {}
+    nonces: list[int] = []
     for path in sorted((folder / "stored").rglob("*.bin")):
         beside = json.loads(path.with_suffix(".json").read_text())
         plain = decrypted(path.read_bytes(), key, own, beside)
         again = folder / "read" / path.relative_to(folder / "stored")
         assert again.read_bytes() == plain != path.read_bytes()
-        found.setdefault((beside["stream"], beside["object"]), {})[beside["offset"]] = plain
-        mid_block += beside["offset"] % 16 != 0
-    assert mid_block > 2, "extents begin in the middle of a block"
-    parts = [b"".join(part for _, part in sorted(found[key].items())) for key in ((0, 0), (0, 1), (1, 1))]
-    assert parts == sent
-    cat = forebay.raw("store", "cat", disk, 0, "--stream", 0, "--key-file", folder / "key")
-    assert cat == sent[0]
+        found[beside["stream"], beside["object"], beside["offset"]] = plain
+        nonces.append(beside["nonce"])
+    whole, cut, other = sent
+    behind = (LOST + 1) * PART
+    assert behind % 16 and found == {
+        (0, 0, 0): whole,
+        (0, 1, 0): cut[: LOST * PART],
+        (0, 1, behind): cut[behind:],
+        (1, 1, 0): other,
+    }
+    assert len(set(nonces)) == len(found) and 0 not in nonces
+    words = ["store", "cat", disk, "0", "--stream", "0", "--key-file", folder / "key"]
+    assert subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, check=True).stdout == sent[0]
 
 
 def test_keys_that_are_not_its_own(forebay: Run, recorded: Path, tmp_path: Path) -> None:
@@ -174,7 +183,8 @@ def test_what_repair_cannot_know(forebay: Run, recorded: Path, tmp_path: Path) -
             "let it be the last one",
         ),
         (
-            "[[pe]]\nname = 'cut'\npath = 'cut'\n[[pe]]\nname = 'aes_ctr'\nkey = { file = 'key' }\n",
+            "[[pe]]\nname = 'cut'\npath = 'cut'\n"
+            "[[pe]]\nname = 'aes_ctr'\nkey = { file = 'key' }\n",
             "changes lengths",
         ),
     ],

@@ -128,16 +128,18 @@ def test_an_element_of_ones_own(forebay: Run, tmp_path: Path, kind: list[str], c
     assert report["cfg"][0] == cfg
 
 
-def capture(data: bytes, part: int = 8940, stream: int = 0) -> list[Packet]:
-    """Make the frames that carry an object, one every microsecond."""
+def capture(data: bytes, stream: int = 0, number: int = 0, sequence: int = 0) -> list[Packet]:
+    """Make the frames that carry an object, one every microsecond, numbered from `sequence` on."""
+    part = 8940
     found = []
-    for number, at in enumerate(range(0, len(data), part)):
+    for frame_number, at in enumerate(range(0, len(data), part)):
         flags = (at == 0) | (at + part >= len(data)) << 1
-        framing = header(number, 0, at or len(data), flags, stream=stream)
+        count = sequence + frame_number
+        framing = header(count, number, at or len(data), flags, stream=stream)
         frame = Ether(dst="02:46:42:00:00:01", src="02:00:00:00:00:01")
         frame /= IP(src="10.77.0.1", dst="10.77.0.2") / UDP(sport=7, dport=64257)
         frame /= Raw(framing + data[at : at + part])
-        frame.time = number * 1e-6
+        frame.time = frame_number * 1e-6
         found.append(frame)
     return found
 

@@ -205,7 +205,10 @@ fn sink(pipeline: &Pipeline) -> Vec<String> {
     ];
     let results = pipeline.results();
     if pipeline.has_results() || results.received {
-        lines.push(format!("results: {results}"));
+        lines.push(format!("results: {}", results.encrypted(None)));
+    }
+    if let Some(cipher) = results.cipher {
+        lines.push(format!("payload is encrypted with {}", cipher.name()));
     }
     if pipeline.has_results() {
         let time = seconds(sink.result_ps as f64 * 1e-12);

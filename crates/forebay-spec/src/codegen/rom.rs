@@ -192,7 +192,12 @@ fn fields(out: &mut impl Write, schema: &Schema) -> Result {
         "  localparam bit HAS_NONCE = 1'b{nonce};  // index and page have a nonce, the first of these numbers"
     )?;
     let bits = if nonce == 1 { NONCE.0 } else { 1 };
-    count(out, "NONCE_BITS", bits, "of one; 1 that is nothing if there is none")?;
+    count(
+        out,
+        "NONCE_BITS",
+        bits,
+        "of one; 1 that is nothing if there is none",
+    )?;
     writeln!(
         out,
         "  localparam logic [31:0] SCHEMA_ID = 32'h{:08x};",
