@@ -89,7 +89,7 @@ STORE_MODULES = [
 ]
 STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/reference/recorder.md"]
 PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md"]
-PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap"]
+PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap", "fb_pe_windows", "fb_pe_aes_ctr"]
 
 STORE_VERIFY = [sys.executable, "scripts/store_verify.py"]
 

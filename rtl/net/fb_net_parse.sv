@@ -82,18 +82,19 @@ module fb_net_parse
   endfunction
 
   // Fields are read as if there were a VLAN tag and as if there were none, while that is compared.
-  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q;
+  logic vlan_q, ours_q, broadcast_q, pause_group_q;
   logic [8*RestBytes-1:0] plain;
   logic [47:0] destination;
-  fields_t f;
-  assign vlan = be16(s_data, 12) == ETHERTYPE_VLAN;
+  fields_t f, tagged_q, plain_q;
+  assign f = vlan_q ? tagged_q : plain_q;
   assign plain = s_data[8*12+:8*RestBytes];
   assign destination = {be16(s_data, 0), be16(s_data, 2), be16(s_data, 4)};
 
   always_ff @(posedge clk) begin : keep
     if (s_valid) begin
-      f <= vlan ? fields_of(s_data[8*16+:8*RestBytes]) : fields_of(plain);
-      vlan_q <= vlan;
+      tagged_q <= fields_of(s_data[8*16+:8*RestBytes]);
+      plain_q <= fields_of(plain);
+      vlan_q <= be16(s_data, 12) == ETHERTYPE_VLAN;
       ours_q <= destination == cfg_mac;
       broadcast_q <= destination == BROADCAST;
       pause_group_q <= destination == PAUSE_ADDRESS;

@@ -9,15 +9,15 @@
 //              cycle before its first beat. The tag is taken with the packet's end: who keeps the tags
 //              learns then how long it is, and whether an object of which nothing is missing ends with
 //              it, which has a result.
-// Nonce:       a number that no two objects have since a reset, from 1 on. An object that goes on
-//              without a gap keeps it; behind a gap it has another one. So no two bytes have the same
-//              nonce and the same offset, and nothing is to be remembered of an object but that it is
-//              the last one of its stream.
+// Nonce:       no two bytes have the same nonce and the same offset. Each extent gets the next number
+//              since a reset, from 1 on; but one that goes on without a gap, where that of its stream
+//              before it has ended, keeps that one's.
 // Handshake:   valid/ready; the path of packets ends in registers here, that of extents passes. The
 //              beginning of a packet waits while INSIDE are in the chain.
 // Latency:     1 cycle.
 // Throughput:  64 bytes a cycle.
-// Limits:      16 extents ahead of their packets; 16 streams, by the lowest bits of their numbers. 512-bit registers: two.
+// Limits:      16 extents ahead of their packets; of 16 streams whose numbers end differently it is
+//              known what goes on. 512-bit registers: two.
 // Does not implement: packets without a tag.
 
 `default_nettype none
@@ -68,7 +68,7 @@ module fb_pe_entry
 );
 
   localparam int unsigned Ahead = 16;  // extents
-  localparam int unsigned StreamBits = 4;  // of its number, by which the last object of a stream is found
+  localparam int unsigned StreamBits = 4;  // of its number: where its last nonce stands
   localparam int unsigned CountBits = $clog2(INSIDE) + 1;
 
   logic room, known, there, free, enters, ends;
@@ -77,30 +77,35 @@ module fb_pe_entry
   logic [31-$clog2(USER_BEAT_BYTES):0] beats_q;  // of the packet that have entered
 
   logic [PACKET_NONCE_BITS-1:0] nonces_q, last_nonce, nonce;  // given; of the stream; of the extent
-  logic [StreamBits-1:0] stream;
+  logic [15:0] stream, last_stream;
+  logic [StreamBits-1:0] place;
+  logic [(1<<StreamBits)-1:0] known_q;  // there was an extent
   logic goes_on, passes;
 
-  assign stream = s_axis_extent_tdata[8*FRAMING_STREAM_AT+:StreamBits];
-  assign goes_on = (s_axis_extent_tdata[8*FRAMING_FLAGS_AT+:4] & PACKET_GOES_ON) != '0;
+  assign stream = s_axis_extent_tdata[8*FRAMING_STREAM_AT+:16];
+  assign place = stream[StreamBits-1:0];
+  assign goes_on = (s_axis_extent_tdata[8*FRAMING_FLAGS_AT+:4] & PACKET_GOES_ON) != '0 &&
+      known_q[place] && last_stream == stream;
   assign nonce = goes_on ? last_nonce : nonces_q + 1'b1;
   assign passes = s_axis_extent_tvalid && s_axis_extent_tready;
   assign m_axis_extent_tuser = nonce;
 
   always_ff @(posedge clk) begin : give_nonces
     if (passes && !goes_on) nonces_q <= nonce;
-    if (rst) nonces_q <= '0;
+    if (passes) known_q[place] <= 1'b1;
+    if (rst) {nonces_q, known_q} <= '0;
   end
 
   fb_common_lutram #(
-      .Width(PACKET_NONCE_BITS),
+      .Width(16 + PACKET_NONCE_BITS),
       .Depth(1 << StreamBits)
   ) u_nonces (
       .clk,
       .we   (passes),
-      .waddr(stream),
-      .wdata(nonce),
-      .raddr(stream),
-      .rdata(last_nonce)
+      .waddr(place),
+      .wdata({stream, nonce}),
+      .raddr(place),
+      .rdata({last_stream, last_nonce})
   );
 
   assign s_axis_extent_tready = m_axis_extent_tready && room;

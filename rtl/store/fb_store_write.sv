@@ -155,16 +155,14 @@ module fb_store_write
   // ---------------------------------------------------------------------------------------- places
   logic begins, full, none, strided, fills, wraps, bounded;
   place_t need;  // beats that an extent, or a batch, may take at least
-  place_t begin_at, begin_left, front;
+  place_t front, fresh_at_q, fresh_left_q;  // behind the front at the region's beginning
   span_t batch;
 
   assign fills = cfg_page || cfg_small;
   assign batch = span_t'({cfg_batch, PageShift'(0)});
   assign front = cfg_page ? place_t'(PageBeats) : '0;
-  assign full = left_q < need;
-  assign none = over_q || (full && !wraps);
-  assign begin_at = full ? {cfg_base, PageShift'(0)} : at_q;
-  assign begin_left = full ? {cfg_bytes, PageShift'(0)} : left_q;
+  assign full  = left_q < need;
+  assign none  = over_q || (full && !wraps);
 
   // Of settings alone, which the first extent finds three cycles old.
   always_ff @(posedge clk) begin : settle
@@ -172,8 +170,10 @@ module fb_store_write
     need <= front + place_t'(PageBeats);
     if (strided) need <= place_t'({cfg_stride, PageShift'(0)});
     if (cfg_small) need <= place_t'(batch);
-    wraps   <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
+    wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
     bounded <= cfg_ring && cfg_ahead != '0;
+    fresh_at_q <= {cfg_base, PageShift'(0)} + front;
+    fresh_left_q <= {cfg_bytes, PageShift'(0)} - front;
   end
 
   // Beats of a part that begins where so many are left.
@@ -285,8 +285,8 @@ module fb_store_write
         span_q <= span_t'(MaxBeats);
         span_ends_q <= 1'b0;
         if (!none) begin
-          at_q   <= begin_at + front;
-          left_q <= begin_left - front;
+          at_q   <= full ? fresh_at_q : at_q + front;
+          left_q <= full ? fresh_left_q : left_q - front;
         end
       end
       ADDRESS:

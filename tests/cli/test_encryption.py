@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,31 +45,61 @@ def decrypted(data: bytes, key: bytes, own: str, beside: dict[str, int]) -> byte
     return openssl(*command, data=bytes(skipped) + data)[skipped:]
 
 
-def objects() -> list[bytes]:
-    """Make an object of stream 0 that comes whole, one that loses a frame, and one of stream 1."""
-    return [
-        random.Random(seed).randbytes(size) for seed, size in enumerate((50_001, 40_000, 30_011))
-    ]
+class Recorded:
+    """A recording of several objects with a key of this number of bytes, and what it said."""
 
+    def __init__(self, forebay: Run, folder: Path, key_bytes: int, sink: str = "") -> None:
+        self.folder, self.disk = folder, folder / "disk.img"
+        self.key = random.Random(key_bytes).randbytes(key_bytes)
+        (folder / "key").write_bytes(self.key)
+        # One that comes whole, one that loses a frame, and two that come in turn, in many extents.
+        sizes = (50_001, 40_000, 1_300_000, 1_300_011)
+        self.sent = [random.Random(seed).randbytes(size) for seed, size in enumerate(sizes)]
+        self.whole, self.cut, *self.long = self.sent
+        frames = capture(self.whole)
+        cut = capture(self.cut, number=1, sequence=len(frames))
+        frames += [*cut[:LOST], *cut[LOST + 1 :]]
+        turns = [
+            capture(self.long[0], number=2, sequence=len(frames) + 1),
+            capture(self.long[1], number=2, stream=1),
+        ]
+        while any(turns):
+            frames += [turn.pop(0) for turn in turns if turn]
+        for number, frame in enumerate(frames):
+            frame.time = number * 1e-6
+        wrpcap(str(folder / "x.pcap"), frames)
+        pipeline = write(folder, PIPELINE + sink)
+        done = forebay(
+            "record",
+            pipeline,
+            "--pcap",
+            folder / "x.pcap",
+            "--extract",
+            folder / "plain",
+            "-o",
+            "json",
+        )
+        checked = forebay("pipeline", "check", pipeline, "-o", "json")
+        self.said = [checked.out, done.out, done.err, forebay("pipeline", "check", pipeline).out]
+        self.info = forebay("store", "info", self.disk, "-o", "json").report
+        self.own = recording_key(self.key, self.info["session"])
 
-def frames_of(folder: Path) -> tuple[Path, list[bytes]]:
-    """Write a capture of these objects; returns it, and them."""
-    whole, first, second = objects()
-    frames = capture(whole)
-    cut = capture(first, number=1, sequence=len(frames))
-    frames += [*cut[:LOST], *cut[LOST + 1 :], *capture(second, number=1, stream=1)]
-    for number, frame in enumerate(frames):
-        frame.time = number * 1e-6
-    wrpcap(str(folder / "x.pcap"), frames)
-    return folder / "x.pcap", [whole, first, second]
-
-
-@pytest.fixture(scope="module", params=[32, 16])
-def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record the objects with a key of this number of bytes; returns the folder."""
-    folder = tmp_path_factory.mktemp("encrypted")
-    (folder / "key").write_bytes(random.Random(request.param).randbytes(request.param))
-    return folder
+    def extents(self, forebay: Run) -> dict[tuple[int, int, int], tuple[bytes, int]]:
+        """Decrypt each extent with OpenSSL and with `--key-file`; give bytes and nonce of each."""
+        stored = forebay("store", "extract", self.disk, self.folder / "stored")
+        assert "payload is encrypted with" in stored.err
+        words = ("--key-file", self.folder / "key")
+        read = forebay("store", "extract", self.disk, self.folder / "read", *words)
+        assert "encrypted" not in read.err
+        found = {}
+        for path in sorted((self.folder / "stored").rglob("*.bin")):
+            beside = json.loads(path.with_suffix(".json").read_text())
+            plain = decrypted(path.read_bytes(), self.key, self.own, beside)
+            again = self.folder / "read" / path.relative_to(self.folder / "stored")
+            assert again.read_bytes() == plain != path.read_bytes()
+            place = beside["stream"], beside["object"], beside["offset"]
+            found[place] = plain, beside["nonce"]
+        return found
 
 
 PIPELINE = (
@@ -77,77 +108,108 @@ PIPELINE = (
 )
 
 
-def test_what_lies_there_and_how_it_is_read(forebay: Run, recorded: Path) -> None:
-    """No plain text on the drive; `--key-file` and OpenSSL give it back, extent by extent."""
-    folder, key = recorded, (recorded / "key").read_bytes()
-    source, sent = frames_of(folder)
-    pipeline = write(folder, PIPELINE)
-    name, _ = OPENSSL[len(key)]
-    checked = forebay("pipeline", "check", pipeline)
-    assert "key = secret" in " ".join(checked.out.split()) and name in checked.out
-    done = forebay(
-        "record", pipeline, "--pcap", source, "--extract", folder / "plain", "-o", "json"
-    )
-    for shown in (checked.out, done.out, done.err):
-        assert key.hex() not in shown and repr(list(key))[1:-1] not in shown
-    assert (folder / "plain" / "stream-0-object-0.bin").read_bytes() == sent[0]
-    disk = folder / "disk.img"
-    image = disk.read_bytes()
-    for plain in sent:
-        for at in range(0, len(plain) - 64, 64):
+@pytest.fixture(scope="module")
+def recorded(forebay: Run, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """With a key of 32 bytes, as objects."""
+    return Recorded(forebay, tmp_path_factory.mktemp("objects"), 32)
+
+
+def numbers_in(what: object) -> Iterator[list[int]]:
+    """Yield each list of numbers in a report."""
+    if isinstance(what, dict):
+        what = list(what.values())
+    if isinstance(what, list):
+        if what and all(isinstance(each, int) for each in what):
+            yield what
+        for each in what:
+            yield from numbers_in(each)
+
+
+def test_no_secret_and_no_plain_text_shows(forebay: Run, recorded: Recorded) -> None:
+    """Neither key is in a report or on the drive, nor is anything of what was sent."""
+    assert "key = secret" in " ".join(recorded.said[3].split())
+    assert "encrypted with AES-256-CTR" in recorded.said[3]
+    assert recorded.info["cipher"] == "AES-256-CTR"
+    own = bytes.fromhex(recorded.own)
+    for secret in (recorded.key, own):
+        for said in recorded.said:
+            assert secret.hex() not in said
+        for said in recorded.said[:2]:
+            assert list(secret) not in numbers_in(json.loads(said))
+    end = recorded.info["data_end"]
+    image = recorded.disk.read_bytes()[:end]
+    assert recorded.key not in image and own not in image
+    for plain in recorded.sent:
+        for at in range(0, len(plain) - 64, 4096):
             assert plain[at : at + 64] not in image
-    assert key not in image
+    assert "each checksum is right" in forebay("store", "verify", recorded.disk).out
 
-    info = forebay("store", "info", disk, "-o", "json").report
-    assert info["cipher"] == name
-    assert "each checksum is right" in forebay("store", "verify", disk).out
-    own = recording_key(key, info["session"])
-    stored = forebay("store", "extract", disk, folder / "stored")
-    assert f"encrypted with {name}" in stored.err
-    forebay("store", "extract", disk, folder / "read", "--key-file", folder / "key")
-    found: dict[tuple[int, int, int], bytes] = {}
-    nonces: list[int] = []
-    for path in sorted((folder / "stored").rglob("*.bin")):
-        beside = json.loads(path.with_suffix(".json").read_text())
-        plain = decrypted(path.read_bytes(), key, own, beside)
-        again = folder / "read" / path.relative_to(folder / "stored")
-        assert again.read_bytes() == plain != path.read_bytes()
-        found[beside["stream"], beside["object"], beside["offset"]] = plain
-        nonces.append(beside["nonce"])
-    whole, cut, other = sent
+
+def test_openssl_and_ours_decrypt_each_extent(forebay: Run, recorded: Recorded) -> None:
+    """Whole ones, those in mid-block behind a gap, and those of objects that come in turn."""
+    found = recorded.extents(forebay)
     behind = (LOST + 1) * PART
-    assert behind % 16 and found == {
-        (0, 0, 0): whole,
-        (0, 1, 0): cut[: LOST * PART],
-        (0, 1, behind): cut[behind:],
-        (1, 1, 0): other,
-    }
-    assert len(set(nonces)) == len(found) and 0 not in nonces
-    words = ["store", "cat", disk, "0", "--stream", "0", "--key-file", folder / "key"]
-    assert subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, check=True).stdout == sent[0]
+    nonces = {place: nonce for place, (_, nonce) in found.items()}
+    assert found[0, 0, 0][0] == recorded.whole
+    assert found[0, 1, 0][0] == recorded.cut[: LOST * PART]
+    assert behind % 16 and found[0, 1, behind][0] == recorded.cut[behind:]
+    for stream, sent in enumerate(recorded.long):
+        parts = sorted(place for place in found if place[:2] == (stream, 2))
+        assert len(parts) > 1 and any(offset % 16 for _, _, offset in parts)
+        assert b"".join(found[place][0] for place in parts) == sent
+        # No gap, and so one nonce, and one call of OpenSSL for all of it.
+        assert len({nonces[place] for place in parts}) == 1
+    assert len(set(nonces.values())) == 5 and 0 not in nonces.values()
+    plain = recorded.folder / "plain" / "stream-0-object-0.bin"
+    assert plain.read_bytes() == recorded.whole
+    words = ["store", "cat", recorded.disk, "2", "--stream", "1"]
+    words += ["--key-file", recorded.folder / "key"]
+    done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, check=True)
+    assert done.stdout == recorded.long[1]
 
 
-def test_keys_that_are_not_its_own(forebay: Run, recorded: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key_bytes", "sink"),
+    [
+        (16, "[sink]\nlayout = 'small'\n"),
+        (32, "[sink]\nlayout = 'samples'\nstride = '1536KiB'\n"),
+    ],
+)
+def test_other_layouts(forebay: Run, tmp_path: Path, key_bytes: int, sink: str) -> None:
+    """Small objects, and samples; a short key."""
+    recorded = Recorded(forebay, tmp_path, key_bytes, sink)
+    assert recorded.info["cipher"] == OPENSSL[key_bytes][0]
+    found = recorded.extents(forebay)
+    assert found[0, 0, 0][0] == recorded.whole
+    for (stream, number, offset), (plain, nonce) in found.items():
+        sent = recorded.long[stream] if number == 2 else recorded.sent[number]
+        assert plain == sent[offset : offset + len(plain)] and nonce > 0
+    assert sum(len(plain) for plain, _ in found.values()) >= len(recorded.whole) + 64_000
+
+
+def test_keys_that_are_not_its_own(forebay: Run, recorded: Recorded, tmp_path: Path) -> None:
     """Each is refused by what is wrong with it, and nothing is written."""
-    disk, key = recorded / "disk.img", (recorded / "key").read_bytes()
-    other = tmp_path / "other"
+    key, other = recorded.key, tmp_path / "other"
     cases = [
-        (key[:-1], BAD_INPUT, "16 bytes (AES-128) or 32"),
-        (key + key + b"x", BAD_INPUT, "more than 32 bytes"),
-        (bytes(48 - len(key)), BAD_INPUT, "the recording is encrypted with"),
-        (bytes([key[0] ^ 1]) + key[1:], BAD_INPUT, "made with its own"),
+        (key[:-1], "16 bytes (AES-128) or 32"),
+        (key + b"x", "more than 32 bytes"),
+        (key[:16].hex().encode(), "hexadecimal text"),
+        (key[:16], "the recording is encrypted with AES-256-CTR"),
+        (bytes([key[0] ^ 1]) + key[1:], "made with its own"),
     ]
-    for data, code, words in cases:
+    for data, words in cases:
         other.write_bytes(data)
-        answer = forebay("store", "extract", disk, tmp_path / "x", "--key-file", other, code=code)
+        command = ("store", "extract", recorded.disk, tmp_path / "x", "--key-file", other)
+        answer = forebay(*command, code=BAD_INPUT)
         assert words.replace(" ", "") in answer.complaint.replace(" ", "")
         assert not (tmp_path / "x").exists()
-    forebay("store", "cat", disk, 0, "--key-file", tmp_path / "none", code=FILE_FAILED)
+    none = ("store", "cat", recorded.disk, 0, "--key-file", tmp_path / "none")
+    forebay(*none, code=FILE_FAILED)
 
 
 def test_a_key_for_what_is_not_encrypted(forebay: Run, tmp_path: Path) -> None:
     """It is refused, not ignored."""
-    (tmp_path / "key").write_bytes(bytes(16))
+    (tmp_path / "key").write_bytes(b"sixteen bytes...")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a").write_bytes(b"a")
     forebay("store", "pack", tmp_path / "in", tmp_path / "disk.img")
@@ -156,18 +218,20 @@ def test_a_key_for_what_is_not_encrypted(forebay: Run, tmp_path: Path) -> None:
     assert "is not encrypted" in " ".join(answer.complaint.split())
 
 
-def test_what_repair_cannot_know(forebay: Run, recorded: Path, tmp_path: Path) -> None:
-    """Without its index a recording of objects keeps its nonces; they stand in the headers."""
-    disk = tmp_path / "disk.img"
-    data = bytearray((recorded / "disk.img").read_bytes())
-    info = forebay("store", "info", recorded / "disk.img", "-o", "json").report
+def test_nonces_stand_in_headers_too(forebay: Run, recorded: Recorded, tmp_path: Path) -> None:
+    """Without a block of its index, and without superblocks, it is still read."""
+    disk, info = tmp_path / "disk.img", recorded.info
+    data = bytearray(recorded.disk.read_bytes())
     first = info["index"]["first_byte"] + 4096
     data[first : first + 4096] = bytes(4096)
+    for at in (1 << 20, (2 << 20) - 4096):
+        data[at : at + 4096] = bytes(4096)
     disk.write_bytes(data)
     forebay("store", "repair", disk)
-    forebay("store", "extract", disk, tmp_path / "read", "--key-file", recorded / "key")
+    words = ("store", "extract", disk, tmp_path / "read", "--key-file", recorded.folder / "key")
+    assert "is not known" in " ".join(forebay(*words).err.split())
     (whole,) = (tmp_path / "read").rglob(f"{0:020}.bin")
-    assert whole.read_bytes() == objects()[0]
+    assert whole.read_bytes() == recorded.whole
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ impl NetPort {
         self.send_beats
     }
 
-    /// Sets up receiving. To be done while nothing is received or sent.
+    /// Sets up receiving; no stream is taken yet. To be done while nothing is received or sent.
     ///
     /// # Errors
     /// A setting that cannot be, or a failure of the bus.
@@ -239,7 +239,7 @@ impl NetPort {
         let writes = [
             (regs::address::OFFSET, mac_number(settings.mac)),
             (regs::filter::OFFSET, filter),
-            (regs::streams::OFFSET, settings.streams.into()),
+            (regs::streams::OFFSET, 0),
             (
                 regs::gather::OFFSET,
                 regs::gather::CYCLES.put(COALESCE_CYCLES),
@@ -250,6 +250,16 @@ impl NetPort {
             (regs::pause_control::OFFSET, control),
         ];
         self.registers.write_all(bus, &writes)
+    }
+
+    /// Takes the streams of these settings from here on.
+    ///
+    /// # Errors
+    /// Streams that cannot be, or a failure of the bus.
+    pub fn open(&self, bus: &mut dyn Bus, settings: &NetSettings) -> Result<(), Error> {
+        self.check_streams(settings)?;
+        let streams = settings.streams.into();
+        self.registers.write(bus, regs::streams::OFFSET, streams)
     }
 
     fn check_streams(&self, settings: &NetSettings) -> Result<(), Error> {

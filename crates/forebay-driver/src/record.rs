@@ -221,7 +221,8 @@ pub struct Recorder<'b, B: Bus> {
 }
 
 impl<'b, B: Bus> Recorder<'b, B> {
-    /// Finds [`ports`] and sets both up; nothing is stored yet. `limit` is how long the end of a
+    /// Finds [`ports`] and sets both up; nothing is taken yet, so that no packet stands in the way of
+    /// what is written into the elements. `limit` is how long the end of a
     /// recording may stand still.
     ///
     /// # Errors
@@ -265,6 +266,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
         if let Some(packets) = self.plan.packets {
             self.net.begin_packets(self.bus, packets)?;
         }
+        self.net.open(self.bus, &self.plan.net)?;
         self.began = self.bus.now();
         Ok(())
     }

@@ -348,13 +348,13 @@ impl Element {
         }
         Ok(Self {
             name: name.to_owned(),
-            description: raw.description,
+            description: raw.description.clone(),
             folder: file.folder().to_owned(),
             files: files(file, name, raw.files.as_deref())?,
             extent: file.or("extent", &raw.extent, false, Field::flag)?,
             result: columns(file, &raw.result)?,
             resizes: file.or("resizes", &raw.resizes, false, Field::flag)?,
-            encrypts: encrypts(file, &raw.encrypts, &registers)?,
+            encrypts: encrypts(file, &raw, &registers)?,
             parameters: parameters(file, &raw.parameters, |name| {
                 settings.contains_key(name) || registers.contains_key(name)
             })?,
@@ -418,24 +418,31 @@ impl Element {
     }
 }
 
-/// Whether it encrypts: then it has a register for the key.
-fn encrypts(
-    file: &File,
-    given: &Option<Place>,
-    registers: &BTreeMap<String, Register>,
-) -> Result<bool> {
-    let encrypts = file.or("encrypts", given, false, Field::flag)?;
+/// Whether it encrypts: then it has key slots, is told nonces, and changes no lengths.
+fn encrypts(file: &File, raw: &Raw, registers: &BTreeMap<String, Register>) -> Result<bool> {
+    let encrypts = file.or("encrypts", &raw.encrypts, false, Field::flag)?;
+    let (Some(value), true) = (&raw.encrypts, encrypts) else {
+        return Ok(false);
+    };
+    let field = file.field("encrypts", value);
     let lengths = [Cipher::Aes128, Cipher::Aes256].map(|cipher| cipher.key_bytes() as u64);
-    let is_key = |register: &Register| register.secret && register.bytes == lengths;
-    match given {
-        Some(value) if encrypts && !registers.get(KEY).is_some_and(is_key) => {
-            Err(file.field("encrypts", value).refuse(
-                "the register key has its key: bytes = [16, 32], secret = true",
-                "add it: [registers.key]",
-            ))
-        }
-        _ => Ok(encrypts),
+    let is_key = |key: &Register| key.secret && key.bytes == lengths && key.offset == 0;
+    if !registers.get(KEY).is_some_and(is_key) {
+        return Err(field.refuse(
+            "its key is the register key: offset = 0, bytes = [16, 32], secret = true",
+            "add it: [registers.key]",
+        ));
     }
+    if !file.or("extent", &raw.extent, false, Field::flag)? {
+        return Err(field.refuse("it needs the nonce of an extent", "add extent = true"));
+    }
+    if file.or("resizes", &raw.resizes, false, Field::flag)? {
+        return Err(field.refuse(
+            "what it gives is as long as what it gets",
+            "leave resizes out",
+        ));
+    }
+    Ok(true)
 }
 
 /// The parameters of a module.

@@ -188,7 +188,10 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[sink]\nwait = 7", "up to 4 s"),
         ("[sink]\nchunk = \"48KiB\"", "power of two"),
         ("[[pe]]", "pe[0].name is missing"),
-        ("[[pe]]\nname = \"subtract\"", "there are: add, mean, pass"),
+        (
+            "[[pe]]\nname = \"subtract\"",
+            "there are: add, aes_ctr, mean, pass",
+        ),
         ("[[pe]]\nname = \"Add\"", "small letters"),
         (
             "[[pe]]\nname = \"chain\"",
@@ -348,7 +351,8 @@ fn registers_are_written_from_values_and_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).expect("a file");
     put("fb_pe_cut.sv", b"");
-    put("key", b"0123456789abcdef");
+    put("key", b"0123456789abcde!");
+    put("text", b"0123456789abcdef");
     put("short", b"0123456789abcde");
     put("long", &[7; 40]);
     let register =
@@ -378,7 +382,7 @@ fn registers_are_written_from_values_and_files() {
         [
             (0x1008, vec![0xfe, 0xff, 0xff, 0xff]),
             (0x1010, vec![0, 1, 2, 3, 4, 5, 6, 7]),
-            (0x1040, b"0123456789abcdef".to_vec()),
+            (0x1040, b"0123456789abcde!".to_vec()),
         ]
     );
     // A secret is nowhere to be seen.
@@ -399,6 +403,7 @@ fn registers_are_written_from_values_and_files() {
         ),
         (format!("{table}key = {}", of("long")), "has more"),
         (format!("{table}key = {}", of("none")), "cannot be read"),
+        (format!("{table}key = {}", of("text")), "hexadecimal text"),
         (
             format!("{table}key = {{ hex = \"00112233\" }}"),
             "a secret comes out of a file",

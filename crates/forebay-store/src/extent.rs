@@ -163,7 +163,7 @@ impl Recording<'_> {
     /// Decrypts some bytes of a payload, where there is a key for it.
     fn decrypt(&self, row: &Row, from: u64, bytes: &mut [u8]) {
         if let Some(key) = &self.key {
-            key.apply(row.nonce, row.offset.saturating_add(from), bytes);
+            key.apply(row.nonce, row.offset.wrapping_add(from), bytes);
         }
     }
 

@@ -150,6 +150,14 @@ impl Format {
                 "choose a shorter one, such as bin, raw or jpeg",
             )
         })?;
+        if self.key.is_some() && self.mode == Mode::Packets {
+            return Err(Error::setting(
+                "the key",
+                "given",
+                "a capture is not encrypted",
+                "leave it out, or record objects or samples",
+            ));
+        }
         let formatted = SystemTime::now().duration_since(UNIX_EPOCH);
         let formatted = formatted.map_or(0, |since| since.as_nanos() as u64);
         let mut superblock = Superblock {

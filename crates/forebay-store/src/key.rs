@@ -64,18 +64,28 @@ impl Key {
         let file = fs::File::open(path).map_err(failed)?;
         let mut file = file.take(LONGEST + 1);
         file.read_to_end(&mut bytes).map_err(failed)?;
-        Self::new(&bytes).ok_or_else(|| {
-            let found = match bytes.len() as u64 > LONGEST {
-                true => format!("of more than {LONGEST} bytes"),
-                false => format!("of {} bytes", bytes.len()),
-            };
-            Error::setting(
-                "the key in the file",
-                found,
-                "it has 16 bytes (AES-128) or 32 (AES-256), as they are, no text",
-                "check that it is the right file; `openssl rand 32` makes a key",
-            )
-        })
+        Self::new(&bytes)
+            .ok_or_else(|| {
+                let found = match bytes.len() as u64 > LONGEST {
+                    true => format!("of more than {LONGEST} bytes"),
+                    false => format!("of {} bytes", bytes.len()),
+                };
+                Error::setting(
+                    "the key in the file",
+                    found,
+                    "it has 16 bytes (AES-128) or 32 (AES-256), as they are, no text",
+                    "check that it is the right file; `openssl rand 32` makes a key",
+                )
+            })
+            .and_then(|key| match key.bytes.iter().all(u8::is_ascii_hexdigit) {
+                false => Ok(key),
+                true => Err(Error::setting(
+                    "the key in the file",
+                    "hexadecimal text",
+                    "it has the bytes as they are",
+                    "`xxd -r -p` makes bytes of it",
+                )),
+            })
     }
 
     /// How recordings with it are encrypted.
@@ -138,8 +148,21 @@ impl RecordingKey {
         self.check
     }
 
-    /// Encrypts or decrypts bytes of an object, the first of which stands at `offset` in it.
+    /// Encrypts or decrypts bytes of an object, the first of which stands at `offset` in it. Offsets are
+    /// modulo 2^64, and so are blocks modulo 2^60, as hardware counts them.
     pub fn apply(&self, nonce: u64, offset: u64, bytes: &mut [u8]) {
+        let before = (u64::MAX - offset).saturating_add(1);
+        match usize::try_from(before) {
+            Ok(before) if before < bytes.len() => {
+                let (high, low) = bytes.split_at_mut(before);
+                self.apply_within(nonce, offset, high);
+                self.apply_within(nonce, 0, low);
+            }
+            _ => self.apply_within(nonce, offset, bytes),
+        }
+    }
+
+    fn apply_within(&self, nonce: u64, offset: u64, bytes: &mut [u8]) {
         let mut block = [0; 16];
         block[..8].copy_from_slice(&nonce.to_be_bytes());
         block[8..].copy_from_slice(&(offset / 16).to_be_bytes());
@@ -196,12 +219,12 @@ mod tests {
         let key = Key::new(&[7; 32])
             .expect("32 bytes")
             .derive(Session([9; 16]));
-        for offset in [0, 1, 15, 16, 1 << 40, u64::MAX - 200] {
+        for offset in [0, 1, 15, 16, 1 << 40, u64::MAX - 200, u64::MAX - 99] {
             let mut whole = [0; 200];
             key.apply(3, offset, &mut whole);
             for from in [1, 15, 16, 17, 100] {
                 let mut part = [0; 50];
-                key.apply(3, offset + from, &mut part);
+                key.apply(3, offset.wrapping_add(from), &mut part);
                 assert_eq!(part, whole[from as usize..][..50], "{offset} + {from}");
             }
             let mut other = [0; 200];

@@ -131,6 +131,11 @@ impl<'d> Recording<'d> {
         if known && superblock.key_check != own.check() {
             return refused("another one".into(), "the recording was made with its own");
         }
+        if !known {
+            let what =
+                "both superblocks were lost: whether this is the recording's key is not known";
+            self.complaints.push(what.into());
+        }
         self.key = Some(own);
         Ok(self)
     }

@@ -100,6 +100,9 @@ fn on_a_card(
 pub fn replay(args: &ReplayArgs) -> Result<Exit> {
     let pipeline = pipeline(Some(&args.pipeline), &args.path, BusKind::Sim)?;
     let (machine, pcap_out) = (args.machine.spec(), args.pcap_out.as_deref());
+    if pipeline.key().is_some() {
+        eprintln!("note: objects are encrypted, and are sent as they lie there");
+    }
     let report = record::play(&machine, &pipeline, args.objects, args.rate, pcap_out)?;
     report::show(&report, || report.page())?;
     Ok(match report.replayed.is_good() {

@@ -117,6 +117,10 @@ class Recording:
         ]
         if len(damaged) > TOLD:
             self.complaints.append(f"{len(damaged) - TOLD} more blocks of the index are damaged")
+        if cipher := self.superblock.schema.cipher:
+            self.complaints.append(
+                f"payload is encrypted with {cipher}, and comes as it lies there"
+            )
 
     def __enter__(self) -> Recording:
         """Itself."""

@@ -34,7 +34,8 @@ class Bench(elements.Bench):
         self.times: list[int] = []  # of extents
         self.ended: list[tuple[int, int]] = []  # of each: whether an object ends, and its bytes
         self.nonces: list[int] = []  # of extents
-        self.last: dict[int, int] = {}  # by the last bits of the stream
+        self.nonce = 0  # the last that was given anew
+        self.last: dict[int, tuple[int, int]] = {}  # by the last bits of the stream: it, its nonce
         dut.leaves.value = 0
         cocotb.start_soon(self.watch())
 
@@ -70,11 +71,13 @@ class Bench(elements.Bench):
         return tag
 
     def announce(self, extent: elements.Extent) -> None:
-        """Queue what is known of it; some go on with the object of their stream."""
-        place = extent.stream % 16
-        goes_on = place in self.last and random.random() < 0.4
-        self.nonces.append(self.last[place] if goes_on else max(self.nonces, default=0) + 1)
-        self.last[place] = self.nonces[-1]
+        """Queue what is known of it; some go on with an object, or seem to."""
+        place, goes_on = extent.stream % 16, random.random() < 0.5
+        stream, nonce = self.last.get(place, (-1, 0))
+        if not goes_on or stream != extent.stream:
+            nonce = self.nonce = self.nonce + 1
+        self.nonces.append(nonce)
+        self.last[place] = extent.stream, nonce
         self.heads.send_nowait(AxiStreamFrame([extent.head(goes_on)]))
 
     def knows(self) -> None:

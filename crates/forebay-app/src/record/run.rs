@@ -12,8 +12,8 @@ use forebay_store::Disk;
 use serde::Serialize;
 
 use super::{
-    Card, CardSpec, Drives, ElementStatus, LINE_RATE, LinkPartner, PartnerSpec, Recorded, Replayed,
-    SourceSpec, Summary, Written, close, form, machine, plan, prepare, replay, simulate,
+    Card, CardSpec, Drives, LINE_RATE, LinkPartner, PartnerSpec, Recorded, Replayed, SourceSpec,
+    Summary, Written, close, form, machine, plan, prepare, replay, simulate,
 };
 use crate::failure::{Failure, Result};
 use crate::io;
@@ -143,10 +143,7 @@ pub fn simulated(
     let failure = session.system.network().and_then(Network::source_failure);
     let mut report = Report {
         header: session.header(&ended),
-        summary: Summary {
-            elements: ElementStatus::of(&pipeline, &recorded),
-            ..Summary::new(&recorded)
-        },
+        summary: Summary::through(&pipeline, &recorded),
         pipeline,
         capture: partner.capture(),
         source_failure: failure.map(|failure| format!("{failure}; {}", failure.remedy())),
@@ -194,10 +191,7 @@ pub fn on_a_card(
             interrupted: matches!(ended, Ended::Interrupted),
             ..header
         },
-        summary: Summary {
-            elements: ElementStatus::of(&pipeline, &recorded),
-            ..Summary::new(&recorded)
-        },
+        summary: Summary::through(&pipeline, &recorded),
         pipeline,
         capture: None,
         source_failure: None,

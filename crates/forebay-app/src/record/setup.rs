@@ -127,7 +127,8 @@ pub(super) fn net(pipeline: &Pipeline) -> NetSettings {
 }
 
 /// What the index of a recording has, and the key that encrypts it.
-pub(super) fn form(pipeline: &Pipeline) -> (Schema, Option<Key>) {
+#[must_use]
+pub fn form(pipeline: &Pipeline) -> (Schema, Option<Key>) {
     (pipeline.results(), pipeline.key().and_then(Key::new))
 }
 

@@ -133,9 +133,38 @@ pub struct ElementStatus {
     pub status: BTreeMap<String, u64>,
 }
 
+/// What an element that encrypts counts that had no key: nothing of it can be decrypted.
+const KEYLESS: &str = "keyless";
+
+impl Summary {
+    /// Of what was recorded through a pipeline.
+    #[must_use]
+    pub fn through(pipeline: &Pipeline, recorded: &Recorded) -> Self {
+        let elements = ElementStatus::of(pipeline, recorded);
+        let mut summary = Self::new(recorded);
+        for element in &elements {
+            let encrypts = pipeline.pes[element.pe].element.encrypts;
+            let keyless = element
+                .status
+                .get(KEYLESS)
+                .filter(|count| encrypts && **count > 0);
+            summary.wrong.extend(keyless.map(|count| {
+                format!(
+                    "{count} packets had no key in {}: all their bytes are lost",
+                    element.name
+                )
+            }));
+        }
+        Self {
+            elements,
+            ..summary
+        }
+    }
+}
+
 impl ElementStatus {
     /// Of the elements of a pipeline that say something.
-    pub fn of(pipeline: &Pipeline, recorded: &Recorded) -> Vec<Self> {
+    fn of(pipeline: &Pipeline, recorded: &Recorded) -> Vec<Self> {
         let words = recorded.counted.recorder.elements;
         let stages = pipeline.pes.iter().zip(words).enumerate();
         let found = stages.map(|(pe, (stage, word))| {

@@ -100,6 +100,7 @@ fn recording() -> Recording {
 fn begin(system: &mut System, settings: &NetSettings, recording: &Recording) {
     let (net, recorder) = ports(system);
     net.configure(system, settings).expect("configures");
+    net.open(system, settings).expect("opens");
     let capacity = system.session().expect("is up").facts().bytes();
     recorder.start(system, recording, capacity).expect("starts");
     system.begin_network();

@@ -251,7 +251,7 @@ fn every_frame_counts_while_a_recording_ends() {
         assert_eq!(
             card.told,
             [
-                "take", "disable", "disable", "enable", "refuse", "disable", "sync"
+                "refuse", "disable", "disable", "enable", "take", "refuse", "disable", "sync"
             ]
         );
     }

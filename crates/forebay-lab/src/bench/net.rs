@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From the wire onto drives: rates, headroom, pause, loss, and the shortest frames at line rate.
 
-use forebay_app::Result;
-use forebay_app::record::Summary;
+use std::fs;
+
+use forebay_app::record::{Summary, form};
+use forebay_app::{Failure, Result, home};
 use forebay_draw::text::{Grid, Page};
 use forebay_model::net::{Addresses, Frame, Frames, Settings, headroom};
 use forebay_model::profile::PauseTiming;
 use forebay_model::{MICROSECOND, Time};
-use forebay_pipeline::Sink;
 use forebay_pipeline::units::count;
+use forebay_pipeline::{Paths, Pipeline, Sink};
 use forebay_spec::net::ethernet::{HEADER_BYTES, TYPE_FOREBAY};
 use forebay_spec::net::{Arrival, Header as FrameHeader, Place, header};
+use forebay_spec::store::schema::Cipher;
 use serde::Serialize;
 
 use super::wire::{Recordings, SLOWEST, Wire, differ, net_settings};
@@ -24,11 +27,29 @@ const PAUSE_EVERY: Time = 20_000 * MICROSECOND;
 const FILLING: u64 = 24 << 20;
 /// Frames of the shortest length.
 const SHORT_FRAMES: usize = 200_000;
+/// Drives that store nearly all that the wire brings.
+const ENCRYPTED_DRIVES: u8 = 2;
+/// The machine of the other rates with so many, and an element that encrypts.
+const ENCRYPTED: &str = "
+[[pe]]
+name = \"aes_ctr\"
+key = { file = \"key\" }
+
+[buffer]
+size = \"16MiB\"
+
+[[ssd]]
+count = 2
+
+[sink]
+chunk = \"256KiB\"
+";
 
 /// What the bench found.
 #[derive(Debug, Default, Serialize)]
 pub struct Net {
     rates: Vec<RateRow>,
+    encrypted: Option<EncryptedRow>,
     headroom: Vec<HeadroomRow>,
     ignored: Option<IgnoredRow>,
     short: Option<ShortRow>,
@@ -57,6 +78,19 @@ struct RateRow {
     wire_paused: f64,
     /// Time in which nothing was stored though the drives could have: 1 - ratio, not below 0.
     unexplained: f64,
+    wrong: Vec<String>,
+}
+
+/// The same onto two drives, encrypted in the chain.
+#[derive(Debug, Serialize)]
+struct EncryptedRow {
+    cipher: &'static str,
+    stored_gigabytes_per_second: f64,
+    /// Stored, over what is stored without an element.
+    ratio: f64,
+    lost_frames: u64,
+    /// Bytes that are not those that were sent, decrypted.
+    differ_bytes: u64,
     wrong: Vec<String>,
 }
 
@@ -122,6 +156,7 @@ pub fn net(bytes: u64, seed: u64) -> Result<Ran<Net>> {
     for (drives, pauses) in [(1, false), (1, true), (2, false), (3, false)] {
         bench.rate(drives, pauses)?;
     }
+    bench.encrypted()?;
     for mtu in [1500, 9000] {
         for metres in [3, 100, 300] {
             bench.headroom(metres, mtu)?;
@@ -175,11 +210,46 @@ impl Bench {
             wire_gigabytes_per_second: line,
             ratio,
             lost_frames: summary.lost().count,
-            differ_bytes: differ(&session, &recorded.rows, seed)?,
+            differ_bytes: differ(&session, &recorded.rows, seed, None)?,
             xoff_frames: summary.pause.xoff,
             wire_busy: shares.busy,
             wire_paused: shares.paused,
             unexplained: (1.0 - ratio).max(0.0),
+            wrong: summary.wrong,
+        });
+        Ok(())
+    }
+
+    fn encrypted(&mut self) -> Result<()> {
+        let seed = self.runs.seed;
+        let folder = tempfile::tempdir()
+            .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
+        let put = |name: &str, text: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).map_err(|error| Failure::file("writing", &path, error))?;
+            Ok::<_, Failure>(path)
+        };
+        put("key", &[0x5a; 32])?;
+        let path = put("encrypted.toml", ENCRYPTED.as_bytes())?;
+        let pipeline = Pipeline::load(&path, &Paths::new(&home::find()?, &[]))?;
+        let wire = Wire::new(3, MTU, Some(SLOWEST), self.bytes, seed)?;
+        let label = format!("{ENCRYPTED_DRIVES} drives, encrypted");
+        let Some((session, recorded, superblock)) =
+            self.runs.record_through(&label, &pipeline, wire)?
+        else {
+            return Ok(());
+        };
+        let summary = Summary::new(&recorded);
+        let rates = &mut self.found.rates.iter();
+        let bare = rates.find(|row| row.drives == ENCRYPTED_DRIVES);
+        let bare = bare.map_or(f64::NAN, |row| row.stored_gigabytes_per_second);
+        let key = form(&pipeline).1.map(|key| key.derive(superblock.session));
+        self.found.encrypted = Some(EncryptedRow {
+            cipher: superblock.schema.cipher.map_or("none", Cipher::name),
+            stored_gigabytes_per_second: summary.gigabytes_per_second,
+            ratio: summary.gigabytes_per_second / bare,
+            lost_frames: summary.lost().count,
+            differ_bytes: differ(&session, &recorded.rows, seed, key.as_ref())?,
             wrong: summary.wrong,
         });
         Ok(())
@@ -242,7 +312,7 @@ impl Bench {
             gaps: summary.gap_count,
             missing_frames: others,
             missing_at_end: lost.count.saturating_sub(others),
-            differ_bytes: differ(&session, &recorded.rows, seed)?,
+            differ_bytes: differ(&session, &recorded.rows, seed, None)?,
             wrong: summary.wrong,
         });
         Ok(())
@@ -287,6 +357,10 @@ impl Net {
         rates
             .clone()
             .all(|row| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty())
+            && self
+                .encrypted
+                .iter()
+                .all(|row| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty())
             && self.headroom.iter().all(|row| row.lost_frames == 0)
             && self.ignored.iter().all(|row| {
                 row.unaccounted_frames == 0
@@ -325,6 +399,16 @@ impl Found for Net {
             ]);
         }
         page.grid(grid);
+        if let Some(row) = &self.encrypted {
+            let rate = row.stored_gigabytes_per_second;
+            page.field(
+                "encrypted",
+                format!(
+                    "{rate:.2} GB/s with {}, {:.4} of the same {ENCRYPTED_DRIVES} drives without",
+                    row.cipher, row.ratio
+                ),
+            );
+        }
         page.heading("Room above XOFF, slowest peer");
         let mut grid = Grid::new(">m | >MTU | >taken | >formula | >share | >lost");
         for row in &self.headroom {

@@ -179,7 +179,7 @@ impl Bench {
             objects: summary.whole_objects,
             index_blocks: summary.index_blocks,
             lost_frames: summary.lost().count,
-            differ_bytes: differ(&session, &recorded.rows, seed)?,
+            differ_bytes: differ(&session, &recorded.rows, seed, None)?,
             wrong: summary.wrong,
         });
         Ok(())

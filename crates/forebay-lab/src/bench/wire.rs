@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What benches of recordings share: a machine with a network side, and the bare streamer beside it.
 
-use forebay_app::record::{Plan, Recorded, prepare, recording, seed_of, simulate};
+use forebay_app::record::{Plan, Recorded, form, prepare, recording, seed_of, simulate};
 use forebay_app::report::Header;
 use forebay_app::workload::{ops, sequential};
 use forebay_app::{Ended, Failure, MachineSpec, Result, Session, home};
@@ -13,9 +13,12 @@ use forebay_model::net::{
     Addresses, Link, Network, Objects, Peer, Settings, Source, headroom, objects_of, pattern,
 };
 use forebay_model::profile::PauseTiming;
-use forebay_pipeline::{Sink, units};
+use forebay_pipeline::{Pipeline, Sink, units};
 use forebay_spec::store::index::Row;
 use forebay_spec::store::schema::Schema;
+use forebay_spec::store::superblock::Superblock;
+
+use forebay_store::RecordingKey;
 
 use super::SCHEMA;
 
@@ -104,6 +107,35 @@ impl Recordings {
         self.ended = ended;
         self.header = Some(session.header(&self.ended));
         Ok(self.ended.is_done().then_some((session, recorded)))
+    }
+
+    /// The same through a pipeline, which says what drives and buffer there are; with the superblock of
+    /// the recording.
+    pub fn record_through(
+        &mut self,
+        label: &str,
+        pipeline: &Pipeline,
+        wire: Wire,
+    ) -> Result<Option<(Session, Recorded, Superblock)>> {
+        if !self.ended.is_done() {
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir()
+            .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
+        let mut config =
+            forebay_app::record::machine(&machine(self.seed, 1), pipeline, folder.path())?;
+        config.network = Some(Network::new(wire.settings, wire.source)?);
+        let mut session = Session::of(config, SCHEMA)?;
+        let superblock = prepare(&mut session, &pipeline.sink, form(pipeline), true)?;
+        let plan = Plan {
+            net: wire.net,
+            ..forebay_app::record::plan(pipeline, &superblock, None)
+        };
+        let (recorded, ended) = simulate(&mut session, &plan, label, Some(wire.bytes))?;
+        self.ended = ended;
+        self.header = Some(session.header(&self.ended));
+        let recorded = (session, recorded, superblock);
+        Ok(self.ended.is_done().then_some(recorded))
     }
 
     /// Gigabytes per second of the bare streamer on the same drives: one large write after the
@@ -213,11 +245,20 @@ fn align(session: &mut Session, pauses: Option<PauseTiming>) -> Result<()> {
     Ok(())
 }
 
-/// Bytes on the drives that are not those of their place in their object.
-pub fn differ(session: &Session, rows: &[Row], seed: u64) -> Result<u64> {
+/// Bytes on the drives that are not those of their place in their object, decrypted where there is a
+/// key.
+pub fn differ(
+    session: &Session,
+    rows: &[Row],
+    seed: u64,
+    key: Option<&RecordingKey>,
+) -> Result<u64> {
     let mut differ = 0;
     for row in rows.iter().filter(|row| row.stored()) {
-        let stored = session.stored(row.address, row.length as usize)?;
+        let mut stored = session.stored(row.address, row.length as usize)?;
+        if let Some(key) = key {
+            key.apply(row.nonce, row.offset, &mut stored);
+        }
         let mut expected = vec![0; stored.len()];
         let seed = seed_of(seed, row.stream);
         pattern(seed, row.object, row.offset, &mut expected);

@@ -12,7 +12,7 @@ use forebay_pipeline::units::{bytes, count};
 use forebay_store::{Error, Extracted, FileDisk, Recording};
 use serde::Serialize;
 
-use super::{open, warn};
+use super::{note, open, warn};
 use crate::args::{StoreCatArgs, StoreExtractArgs, StoreTarArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
@@ -115,6 +115,7 @@ pub fn tar(args: &StoreTarArgs) -> Result<Exit> {
     let disk = FileDisk::open(&args.disk)?;
     let recording = Recording::open(&disk)?;
     warn(&recording);
+    note(recording.superblock().schema.cipher);
     let written = if args.to.as_os_str() == "-" {
         recording.write_tar(&mut io::stdout().lock())?
     } else {

@@ -15,6 +15,7 @@ mod verify;
 use std::path::Path;
 
 use forebay_app::store::attribute;
+use forebay_spec::store::schema::Cipher;
 use forebay_store::{FileDisk, Key, Recording, is_block_device};
 
 use crate::args::{ConsentArgs, KeyArgs, StoreCommand};
@@ -30,18 +31,23 @@ fn warn(recording: &Recording<'_>) {
 /// Opens a recording, with its key where one is given; tells on standard error what is not as it should
 /// be, and where payload will come encrypted.
 fn open<'d>(disk: &'d FileDisk, key: &KeyArgs) -> Result<Recording<'d>> {
-    let recording = Recording::open(disk)?;
+    let mut recording = Recording::open(disk)?;
+    match &key.key_file {
+        Some(path) => recording = recording.with_key(&Key::read(path)?)?,
+        None => note(recording.superblock().schema.cipher),
+    }
     warn(&recording);
-    match (&key.key_file, recording.superblock().schema.cipher) {
-        (Some(path), _) => Ok(recording.with_key(&Key::read(path)?)?),
-        (None, Some(cipher)) => {
-            let name = cipher.name();
-            eprintln!(
-                "note: payload is encrypted with {name}, and comes so: --key-file decrypts it"
-            );
-            Ok(recording)
-        }
-        (None, None) => Ok(recording),
+    Ok(recording)
+}
+
+/// Says that payload comes encrypted.
+fn note(cipher: Option<Cipher>) {
+    if let Some(cipher) = cipher {
+        eprintln!(
+            "note: payload is encrypted with {}, and comes as it lies there; `forebay store extract \
+             --key-file` decrypts it",
+            cipher.name()
+        );
     }
 }
 
