@@ -42,12 +42,17 @@ module fb_net_parse
   typedef struct packed {
     logic raw, arp, ipv4, mac_control;  // EtherType
     logic pause, priority_pause;  // opcode
-    logic arp_request, arp_ours;
-    logic ip_ours, ip_plain, whole, first, is_udp, icmp, port, echo;
+    logic ip_plain, whole, first, is_udp, icmp, port, echo;
     logic ip_long;
     logic [15:0] ip_bytes, udp_bytes;
     logic unsummed;
   } fields_t;
+
+  // What takes more levels to see.
+  typedef struct packed {
+    logic arp_request, arp_ours;
+    logic ip_ours;
+  } matches_t;
 
   // From the EtherType on.
   localparam int unsigned RestBytes = USER_BEAT_BYTES - 16;
@@ -64,10 +69,6 @@ module fb_net_parse
     fields_of.mac_control = ethertype == ETHERTYPE_MAC_CONTROL;
     fields_of.pause = opcode == PAUSE_OPCODE;
     fields_of.priority_pause = opcode == PAUSE_PRIORITY_OPCODE;
-    fields_of.arp_request = be16(all, 2) == ARP_ETHERNET && be16(all, 4) == ETHERTYPE_IPV4 &&
-        be16(all, 6) == ARP_SIZES && be16(all, 8) == ARP_REQUEST;
-    fields_of.arp_ours = {be16(all, 26), be16(all, 28)} == cfg_ip;
-    fields_of.ip_ours = {be16(all, 18), be16(all, 20)} == cfg_ip;
     fields_of.ip_plain = all[8*2+:8] == IPV4_PLAIN;
     fields_of.whole = (be16(all, 8) & 16'h3fff) == '0;  // no more fragments, no offset
     fields_of.first = (be16(all, 8) & 16'h1fff) == '0;  // no offset
@@ -81,20 +82,33 @@ module fb_net_parse
     fields_of.unsummed = be16(all, 28) == '0;
   endfunction
 
-  // Fields are read as if there were a VLAN tag and as if there were none, while that is compared.
-  logic vlan_q, ours_q, broadcast_q, pause_group_q;
+  function automatic matches_t matches_of(input logic [8*RestBytes-1:0] rest);
+    logic [USER_DATA_BITS-1:0] all;
+    all = USER_DATA_BITS'(rest);
+    matches_of.arp_request = be16(all, 2) == ARP_ETHERNET && be16(all, 4) == ETHERTYPE_IPV4 &&
+        be16(all, 6) == ARP_SIZES && be16(all, 8) == ARP_REQUEST;
+    matches_of.arp_ours = {be16(all, 26), be16(all, 28)} == cfg_ip;
+    matches_of.ip_ours = {be16(all, 18), be16(all, 20)} == cfg_ip;
+  endfunction
+
+  // Fields are read as if there were a VLAN tag and as if there were none, while that is compared;
+  // what is wide is chosen a cycle later.
+  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q;
   logic [8*RestBytes-1:0] plain;
   logic [47:0] destination;
-  fields_t f, tagged_q, plain_q;
-  assign f = vlan_q ? tagged_q : plain_q;
+  fields_t f;
+  matches_t tagged_q, plain_q, m;
+  assign m = vlan_q ? tagged_q : plain_q;
+  assign vlan = be16(s_data, 12) == ETHERTYPE_VLAN;
   assign plain = s_data[8*12+:8*RestBytes];
   assign destination = {be16(s_data, 0), be16(s_data, 2), be16(s_data, 4)};
 
   always_ff @(posedge clk) begin : keep
     if (s_valid) begin
-      tagged_q <= fields_of(s_data[8*16+:8*RestBytes]);
-      plain_q <= fields_of(plain);
-      vlan_q <= be16(s_data, 12) == ETHERTYPE_VLAN;
+      f <= vlan ? fields_of(s_data[8*16+:8*RestBytes]) : fields_of(plain);
+      tagged_q <= matches_of(s_data[8*16+:8*RestBytes]);
+      plain_q <= matches_of(plain);
+      vlan_q <= vlan;
       ours_q <= destination == cfg_mac;
       broadcast_q <= destination == BROADCAST;
       pause_group_q <= destination == PAUSE_ADDRESS;
@@ -103,7 +117,7 @@ module fb_net_parse
 
   logic known, ip, udp, echo, mac_control;
   assign known = ours_q || broadcast_q;
-  assign ip = known && f.ipv4 && f.ip_ours;
+  assign ip = known && f.ipv4 && m.ip_ours;
   // Behind options, and in a later fragment, nobody knows where the port is, or if.
   assign udp = ip && f.is_udp && (!f.ip_plain || !f.first || f.port);
   assign echo = ip && f.icmp && f.echo;
@@ -126,7 +140,7 @@ module fb_net_parse
     };
     unique case (1'b1)
       known && f.raw: headers.kind = KIND_RAW;
-      known && f.arp && f.arp_request && f.arp_ours: headers.kind = KIND_ARP;
+      known && f.arp && m.arp_request && m.arp_ours: headers.kind = KIND_ARP;
       udp: headers.kind = KIND_UDP;
       echo: headers.kind = KIND_ECHO;
       mac_control: headers.kind = KIND_PAUSE;

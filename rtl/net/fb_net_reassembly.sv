@@ -184,7 +184,7 @@ module fb_net_reassembly
       .rdata(state)
   );
 
-  assign goes_on = unfinished_q[s_stream] && !anew && ahead == '0 && !first &&
+  assign goes_on = unfinished_q[s_stream] && !anew && sequence_number == order.due && !first &&
       object == state.number && position == state.next;
   assign missing = seen_q.anew ? '0 : seen_q.ahead;
   assign ends = s_first ? last : ends_q;

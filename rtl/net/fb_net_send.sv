@@ -71,6 +71,7 @@ module fb_net_send
     logic [7:0]  flags;
     logic [15:0] checksum;
     logic [13:0] bytes;
+    logic [15:0] ip_checksum;
   } end_t;
 
   // -------------------------------------------------------------------------------------- cutting
@@ -158,6 +159,10 @@ module fb_net_send
   logic [16:0] folded;
   logic [15:0] checksum;
   logic none;
+  logic [19:0] addresses_q;  // sum of what does not change in the IPv4 header
+  logic [20:0] ip_total_q;
+  logic [16:0] ip_folded;
+  logic [15:0] ip_checksum;
 
   fb_net_checksum u_checksum (
       .clk,
@@ -180,6 +185,8 @@ module fb_net_send
   assign folded = 17'(total[15:0]) + 17'(total[18:16]);
   assign checksum = ~(folded[15:0] + 16'(folded[16]));
   assign none = folded[15:1] == '1 && folded[16] != folded[0];  // it is 0
+  assign ip_folded = 17'(ip_total_q[15:0]) + 17'(ip_total_q[20:16]);
+  assign ip_checksum = ~(ip_folded[15:0] + 16'(ip_folded[16]));
   assign finish = state_q == SUM && summed_q && room;
 
   always_ff @(posedge clk) begin : take
@@ -198,6 +205,9 @@ module fb_net_send
     // There before the sum is. The length counts twice: in UDP's header, and in what stands for IPv4's
     // (RFC 768).
     known_q <= {1'b0, udp_bytes, 1'b0} + 18'({flags, 8'd0});
+    ip_total_q <= 21'(addresses_q) + 21'(16'(bytes_q) - 16'(ETHERNET_BYTES));
+    addresses_q <= 20'(VERSION_IHL) + 20'(DONT_FRAGMENT) + 20'({TTL, PROTOCOL_UDP}) +
+        20'(cfg_ip[31:16]) + 20'(cfg_ip[15:0]) + 20'(cfg_peer_ip[31:16]) + 20'(cfg_peer_ip[15:0]);
     if (push) begin
       carry_q <= state_q == HEAD ? head[Bits+:8*Carry] : object_tdata[Bits-1-:8*Carry];
     end
@@ -242,7 +252,8 @@ module fb_net_send
   assign frame_end = '{
           flags: flags,
           checksum: none ? '1 : checksum,  // 0 would say that there is none
-          bytes: bytes_q
+          bytes: bytes_q,
+          ip_checksum: ip_checksum
       };
 
   fb_net_frame_fifo #(
@@ -279,10 +290,7 @@ module fb_net_send
   localparam int unsigned DebtBits = 24;
   logic signed [DebtBits-1:0] debt, debt_q, debt_behind;  // behind a frame that begins
   logic owes_q;  // it is not 0
-  logic [19:0] addresses_q;  // sum of what does not change in the IPv4 header
-  logic [16:0] ip_folded;
-  logic [20:0] ip_total;
-  logic [15:0] ip_bytes, out_udp_bytes, ip_checksum;
+  logic [15:0] ip_bytes, out_udp_bytes;
 
   assign early = out_first && owes_q;
   assign m_axis_data_tvalid = out_valid && !early;
@@ -298,15 +306,10 @@ module fb_net_send
     debt_q <= debt;
     owes_q <= debt > 0;
     if (rst_mac || cfg_rate == '0) {debt_q, owes_q} <= '0;
-    addresses_q <= 20'(VERSION_IHL) + 20'(DONT_FRAGMENT) + 20'({TTL, PROTOCOL_UDP}) +
-        20'(cfg_ip[31:16]) + 20'(cfg_ip[15:0]) + 20'(cfg_peer_ip[31:16]) + 20'(cfg_peer_ip[15:0]);
   end
 
   assign ip_bytes = 16'(out_end.bytes) - 16'(ETHERNET_BYTES);
   assign out_udp_bytes = ip_bytes - 16'(IPV4_BYTES);
-  assign ip_total = 21'(addresses_q) + 21'(ip_bytes);
-  assign ip_folded = 17'(ip_total[15:0]) + 17'(ip_total[20:16]);
-  assign ip_checksum = ~(ip_folded[15:0] + 16'(ip_folded[16]));
 
   function automatic logic [15:0] swapped(input logic [15:0] word);
     return {word[7:0], word[15:8]};
@@ -316,7 +319,7 @@ module fb_net_send
     m_axis_data_tdata = out_data;
     if (out_first) begin
       m_axis_data_tdata[8*(ETHERNET_BYTES+2)+:16] = swapped(ip_bytes);
-      m_axis_data_tdata[8*(ETHERNET_BYTES+10)+:16] = swapped(ip_checksum);
+      m_axis_data_tdata[8*(ETHERNET_BYTES+10)+:16] = swapped(out_end.ip_checksum);
       m_axis_data_tdata[8*(OuterBytes-4)+:16] = swapped(out_udp_bytes);
       m_axis_data_tdata[8*(OuterBytes-2)+:16] = swapped(out_end.checksum);
       m_axis_data_tdata[8*(OuterBytes+FRAMING_FLAGS_AT)+:8] = out_end.flags;
