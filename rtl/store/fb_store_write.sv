@@ -138,8 +138,8 @@ module fb_store_write
   logic rest, address, header, data, fill;  // the state
   assign {fill, data, header, address, rest} = state_q;
   logic skips_q;  // the part finds no room: it is taken, and not written
-  place_t
-      left_q, start_left_q;  // beats to the region's end, from here and from the part's first one
+  place_t left_q, left_next;  // beats to the region's end, from here and from behind the next move
+  place_t next_stride_q;  // the same from behind the part's stride
   place_t at_q, start_q;  // the next beat, the part's first one
   logic block_ends_q, page_ends_q;  // with the next beat
   span_t span_q;  // beats that the part may still have
@@ -275,6 +275,16 @@ module fb_store_write
     filler_q <= fill && !tail_q ? filler_q + BlockShift'(m_axis_wr_tready) : '0;
   end
 
+  // Where a part ends the next one begins at the next page, or at the next stride.
+  always_comb begin : count_down
+    left_next = left_q - (rest ? front : place_t'(1));
+    if (rest && full) left_next = fresh_left_q;
+    if (data && ends && !fills) begin
+      left_next[PageShift-1:0] = '0;
+      if (strided) left_next = next_stride_q;
+    end
+  end
+
   always_ff @(posedge clk) begin : follow
     unique case (state_q)
       REST:
@@ -286,7 +296,7 @@ module fb_store_write
         span_ends_q <= 1'b0;
         if (!none) begin
           at_q   <= full ? fresh_at_q : at_q + front;
-          left_q <= full ? fresh_left_q : left_q - front;
+          left_q <= left_next;
         end
       end
       ADDRESS:
@@ -296,7 +306,7 @@ module fb_store_write
         write_ends_q <= 1'b0;
         if (beats_q == '0) begin
           start_q <= at_q;
-          start_left_q <= left_q;
+          next_stride_q <= left_q - need;
           if (!cfg_small) span_q <= span_of(strided ? need : left_q);
         end
       end
@@ -333,13 +343,10 @@ module fb_store_write
       at_q <= at_q + 1'b1;
       block_ends_q <= at_q[BlockShift-1:0] == BlockShift'(HEADER_BEATS - 2);
       page_ends_q <= at_q[PageShift-1:0] == PageShift'(PageBeats - 2);
-      left_q <= left_q - 1'b1;
-      // The next part begins at the next page, or at the next stride.
+      left_q <= left_next;
       if (data && ends && !fills) begin
         at_q <= strided ? start_q + need : {at_q[BeatBits-1:PageShift] + 1'b1, PageShift'(0)};
         {block_ends_q, page_ends_q} <= '0;
-        left_q[PageShift-1:0] <= '0;
-        if (strided) left_q <= start_left_q - need;
       end
     end
     if (restart || rst) begin

@@ -392,8 +392,11 @@ impl Facts {
     #[must_use]
     pub(super) fn fields(&self) -> Characters {
         let mut all = [b' '; FIELD_CHARACTERS + RESULT_CHARACTERS];
+        // Of results that have no room there is no hole.
         let mut set = |field: Field, write: &dyn Fn(&mut [u8])| {
-            write(&mut all[field.at..field.at + field.len]);
+            if let Some(place) = all.get_mut(field.at..field.at + field.len) {
+                write(place);
+            }
         };
         set(NAME_STREAM, &|to| decimal(self.stream.into(), b'0', to));
         set(NAME_OBJECT, &|to| decimal(self.object, b'0', to));
@@ -542,7 +545,7 @@ fn result_of(all: &Characters, schema: &Schema) -> Option<[u8; RESULT_MOST]> {
     let mut at = 0;
     for (column, field) in result_fields(schema) {
         let bytes = column.bytes() / column.values();
-        let text = &all[field.at..field.at + field.len];
+        let text = all.get(field.at..field.at + field.len)?;
         value_of(text, column.kind, &mut result[at..at + bytes])?;
         at += bytes;
     }
