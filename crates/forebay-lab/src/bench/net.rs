@@ -29,7 +29,7 @@ const FILLING: u64 = 24 << 20;
 const SHORT_FRAMES: usize = 200_000;
 /// Drives that store nearly all that the wire brings.
 const ENCRYPTED_DRIVES: u8 = 2;
-/// The machine of the other rates with so many, and an element that encrypts.
+/// The machine that the other rates with this number have, and an element that encrypts.
 const ENCRYPTED: &str = "
 [[pe]]
 name = \"aes_ctr\"

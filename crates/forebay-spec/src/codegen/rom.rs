@@ -36,8 +36,16 @@ pub fn render_rom(out: &mut impl Write, schema: &Schema) -> Result {
         "// Pages and blocks as far as they are always the same (docs/reference/store-format.md)."
     )?;
     // Whatever the length of a key, the hardware is the same.
-    let nonce = if schema.cipher.is_some() { "; nonces" } else { "" };
-    writeln!(out, "// Columns of a result: {}{nonce}.", schema.encrypted(None))?;
+    let nonce = if schema.cipher.is_some() {
+        "; nonces"
+    } else {
+        ""
+    };
+    writeln!(
+        out,
+        "// Columns of a result: {}{nonce}.",
+        schema.encrypted(None)
+    )?;
     writeln!(out, "`default_nettype none\n")?;
     writeln!(out, "/* verilator lint_off UNUSEDPARAM */")?;
     writeln!(out, "package fb_store_rom_pkg;")?;

@@ -224,7 +224,7 @@ impl Cipher {
         }
     }
 
-    /// That with keys of so many bytes.
+    /// That with keys of this length in bytes.
     #[must_use]
     pub const fn of_key(bytes: usize) -> Option<Self> {
         match bytes {
