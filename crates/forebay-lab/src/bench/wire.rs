@@ -122,8 +122,11 @@ impl Recordings {
         }
         let folder = tempfile::tempdir()
             .map_err(|error| Failure::file("making a folder in", &std::env::temp_dir(), error))?;
-        let mut config =
-            forebay_app::record::machine(&machine(self.seed, 1), pipeline, folder.path())?;
+        let mut config = forebay_app::record::machine(
+            &machine(self.seed, pipeline.ssds.len() as u8),
+            pipeline,
+            folder.path(),
+        )?;
         config.network = Some(Network::new(wire.settings, wire.source)?);
         let mut session = Session::of(config, SCHEMA)?;
         let superblock = prepare(&mut session, &pipeline.sink, form(pipeline), true)?;
