@@ -252,14 +252,16 @@ impl NetPort {
         self.registers.write_all(bus, &writes)
     }
 
-    /// Takes the streams of these settings from here on.
+    /// Takes the streams of these settings: each frame that comes after it has returned.
     ///
     /// # Errors
     /// Streams that cannot be, or a failure of the bus.
     pub fn open(&self, bus: &mut dyn Bus, settings: &NetSettings) -> Result<(), Error> {
         self.check_streams(settings)?;
         let streams = settings.streams.into();
-        self.registers.write(bus, regs::streams::OFFSET, streams)
+        self.registers.write(bus, regs::streams::OFFSET, streams)?;
+        // A write is posted; a read comes behind it.
+        self.registers.read(bus, regs::streams::OFFSET).map(drop)
     }
 
     fn check_streams(&self, settings: &NetSettings) -> Result<(), Error> {
