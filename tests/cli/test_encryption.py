@@ -184,7 +184,10 @@ def test_other_layouts(forebay: Run, tmp_path: Path, key_bytes: int, sink: str) 
     for (stream, number, offset), (plain, nonce) in found.items():
         sent = recorded.long[stream] if number == 2 else recorded.sent[number]
         assert plain == sent[offset : offset + len(plain)] and nonce > 0
-    assert sum(len(plain) for plain, _ in found.values()) >= len(recorded.whole) + 64_000
+    stored = sum(len(plain) for plain, _ in found.values())
+    assert stored == sum(map(len, recorded.sent)) - PART
+    assert any(offset % 16 for _, _, offset in found)
+    assert len({nonce for _, nonce in found.values()}) == 5
 
 
 def test_keys_that_are_not_its_own(forebay: Run, recorded: Recorded, tmp_path: Path) -> None:
@@ -240,6 +243,7 @@ def test_nonces_stand_in_headers_too(forebay: Run, recorded: Recorded, tmp_path:
         ("[[pe]]\nname = 'aes_ctr'\n", "it needs key"),
         ("[[pe]]\nname = 'aes_ctr'\nkey = { file = 'short' }\n", "16 or 32 bytes, and here are 15"),
         ("[[pe]]\nname = 'aes_ctr'\nkey = { hex = '00' }\n", "comes out of a file"),
+        ("[[pe]]\nname = 'aes_ctr'\nkey = { file = 'text' }\n", "hexadecimal text"),
         ("[[pe]]\nname = 'aes_ctr'\nkey = { file = 'key' }\nlanes = 3\n", "it is one of [1, 2, 4]"),
         ("[[pe]]\nname = 'aes_ctr'\nkey = { file = 'key' }\ntap = 'wait'\n", "and not a copy"),
         (
@@ -257,6 +261,7 @@ def test_pipelines_that_cannot_be(forebay: Run, tmp_path: Path, text: str, words
     """The complaint says why."""
     (tmp_path / "short").write_bytes(bytes(15))
     (tmp_path / "key").write_bytes(bytes(16))
+    (tmp_path / "text").write_bytes(b"0123456789abcdef")
     (tmp_path / "cut").mkdir()
     (tmp_path / "cut" / "fb_pe_cut.sv").write_text("")
     (tmp_path / "cut" / "fb_pe_cut.toml").write_text("description = ''\nresizes = true\n")

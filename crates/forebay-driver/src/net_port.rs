@@ -237,9 +237,9 @@ impl NetPort {
             | regs::pause_control::WHICH.put(class.unwrap_or_default().into())
             | regs::pause_control::WATCHDOG.put(watchdog);
         let writes = [
+            (regs::streams::OFFSET, 0),
             (regs::address::OFFSET, mac_number(settings.mac)),
             (regs::filter::OFFSET, filter),
-            (regs::streams::OFFSET, 0),
             (
                 regs::gather::OFFSET,
                 regs::gather::CYCLES.put(COALESCE_CYCLES),

@@ -93,7 +93,8 @@ pub trait Observer<B: Bus> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counted {
     /// The network side. Frames that were between two of its counters while these were read count
-    /// as of no stream: all that arrives behind the end of a recording is refused as that.
+    /// as of no stream: all that arrives before a recording begins, and behind its end, is refused as
+    /// that.
     pub net: NetCounters,
     /// The recorder.
     pub recorder: RecorderCounters,
@@ -263,10 +264,10 @@ impl<'b, B: Bus> Recorder<'b, B> {
     /// As [`RecorderPort::start`].
     pub fn start(&mut self, capacity: u64) -> Result<(), Error> {
         self.port.start(self.bus, &self.plan.recording, capacity)?;
-        if let Some(packets) = self.plan.packets {
-            self.net.begin_packets(self.bus, packets)?;
+        match self.plan.packets {
+            Some(packets) => self.net.begin_packets(self.bus, packets)?,
+            None => self.net.open(self.bus, &self.plan.net)?,
         }
-        self.net.open(self.bus, &self.plan.net)?;
         self.began = self.bus.now();
         Ok(())
     }

@@ -878,7 +878,15 @@ fn stage(
         if KEYS.contains(&key.as_str()) {
             continue;
         } else if let Some(register) = element.registers.get(key) {
-            registers.insert(key.clone(), register.read(&field, file.folder())?);
+            let is_key = element.encrypts && key == KEY;
+            let value = register.read(&field, file.folder())?;
+            if is_key && value.data.iter().all(u8::is_ascii_hexdigit) {
+                return Err(field.refuse(
+                    "the file has hexadecimal text, and a key is bytes",
+                    "`xxd -r -p` makes bytes of it",
+                ));
+            }
+            registers.insert(key.clone(), value);
         } else if let Some(parameter) = element.parameters.get(key) {
             parameters.insert(parameter.parameter.clone(), parameter.read(&field)?);
         } else {

@@ -227,12 +227,6 @@ impl Register {
             file.take(most)
                 .read_to_end(&mut bytes)
                 .map_err(unreadable)?;
-            if self.secret && fits(&bytes) && bytes.iter().all(u8::is_ascii_hexdigit) {
-                return Err(field.refuse(
-                    &format!("{} has hexadecimal text, not bytes", path.display()),
-                    "`xxd -r -p` makes bytes of it",
-                ));
-            }
             return match fits(&bytes) {
                 true => {
                     let shown = format!("{name}, {} bytes", bytes.len());

@@ -352,7 +352,6 @@ fn registers_are_written_from_values_and_files() {
     let put = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).expect("a file");
     put("fb_pe_cut.sv", b"");
     put("key", b"0123456789abcde!");
-    put("text", b"0123456789abcdef");
     put("short", b"0123456789abcde");
     put("long", &[7; 40]);
     let register =
@@ -403,7 +402,6 @@ fn registers_are_written_from_values_and_files() {
         ),
         (format!("{table}key = {}", of("long")), "has more"),
         (format!("{table}key = {}", of("none")), "cannot be read"),
-        (format!("{table}key = {}", of("text")), "hexadecimal text"),
         (
             format!("{table}key = {{ hex = \"00112233\" }}"),
             "a secret comes out of a file",

@@ -133,7 +133,7 @@ impl<'d> Recording<'d> {
         }
         if !known {
             let what =
-                "both superblocks were lost: whether this is the recording's key is not known";
+                "both superblocks were lost once: whether this is the recording's key is not known";
             self.complaints.push(what.into());
         }
         self.key = Some(own);

@@ -18,6 +18,7 @@ from runner import simulate
 
 INSIDE = structs.constant("INSIDE")
 AHEAD = 16
+STREAMS = (3, 19, 4, 0xFFF3)  # three of them end with the same four bits
 
 
 class Bench(elements.Bench):
@@ -35,6 +36,7 @@ class Bench(elements.Bench):
         self.ended: list[tuple[int, int]] = []  # of each: whether an object ends, and its bytes
         self.nonces: list[int] = []  # of extents
         self.nonce = 0  # the last that was given anew
+        self.refused = 0  # extents that seemed to go on, and did not
         self.last: dict[int, tuple[int, int]] = {}  # by the last bits of the stream: it, its nonce
         dut.leaves.value = 0
         cocotb.start_soon(self.watch())
@@ -66,6 +68,8 @@ class Bench(elements.Bench):
         self, data: bytes, user: int = elements.WHOLE, extent: elements.Extent | None = None
     ) -> int:
         """Queue a packet, and what is known of it."""
+        extent = extent or elements.any_extent(user, len(data))
+        extent = extent._replace(stream=random.choice(STREAMS))
         tag = await super().send(data, user, extent)
         self.announce(self.extents[tag])
         return tag
@@ -76,6 +80,7 @@ class Bench(elements.Bench):
         stream, nonce = self.last.get(place, (-1, 0))
         if not goes_on or stream != extent.stream:
             nonce = self.nonce = self.nonce + 1
+            self.refused += int(goes_on)
         self.nonces.append(nonce)
         self.last[place] = extent.stream, nonce
         self.heads.send_nowait(AxiStreamFrame([extent.head(goes_on)]))
@@ -123,6 +128,7 @@ async def any_packets(dut, idle: float, stall: float, tags_first: bool) -> None:
         await bench.expect(data)
     assert bench.ended == due
     bench.knows()
+    assert len(bench.nonces) - bench.nonce > 10 and bench.refused > 10
     for extent, nonce in zip(bench.extents.values(), bench.nonces, strict=True):
         passed = await with_timeout(bench.passed.recv(), PATIENCE_US, "us")
         # All but the frame's number, which the elements are not told.

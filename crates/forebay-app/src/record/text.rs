@@ -309,7 +309,7 @@ fn verdict(report: &Report) -> (bool, String) {
         return (false, failure.clone());
     }
     if !summary.wrong.is_empty() {
-        return (false, "the counters do not add up:".into());
+        return (false, "not all is right:".into());
     }
     let lost = summary.lost();
     if lost.count > 0 {
