@@ -18,7 +18,7 @@
 //              stream: nonces are not to come again while a key is used. 64 beats inside. 512-bit
 //              registers: the 29 of four lanes, or as many of fewer bits, and one of 128 bits for each
 //              lane fewer than five.
-// Does not implement: authentication: a bit that flips on a drive flips in the plain text.
+// Does not implement: authentication: a bit that flips on a drive flips in the plaintext.
 
 `default_nettype none
 
@@ -252,7 +252,7 @@ module fb_pe_aes_ctr
     );
   end
 
-  // A beat's key stream lies in five blocks: from the second byte of the first on, or later.
+  // A beat's keystream lies in five blocks: from the second byte of the first on, or later.
   block_t [Past-1:0] past_q;
   block_t [BeatBlocks:0] window;
   logic [$bits(window)-1:0] stream;
@@ -269,8 +269,8 @@ module fb_pe_aes_ctr
   end
 
   // -------------------------------------------------------------------------------------- beats leave
-  // Beats wait here for their key streams, and these until their beats leave: there is room for the
-  // key stream of each beat that has been taken.
+  // Beats wait here for their keystreams, and these until their beats leave: there is room for the
+  // keystream of each beat that has been taken.
   typedef struct packed {
     logic hides;  // no key: nothing of the bytes leaves
     logic passes;  // as it is
@@ -359,10 +359,10 @@ module fb_pe_aes_ctr
   always_ff @(posedge clk) begin : watch
     stream_of_a_beat :
     assert (rst || !m_axis_object_tvalid || beat_valid)
-    else $error("fb_pe_aes_ctr (%m): there is a key stream, and no beat");
+    else $error("fb_pe_aes_ctr (%m): there is a keystream, and no beat");
     room_for_stream :
     assert (rst || !whole_q[LANE_LATENCY] || stream_ready)
-    else $error("fb_pe_aes_ctr (%m): a key stream finds no room");
+    else $error("fb_pe_aes_ctr (%m): a keystream finds no room");
   end
 `endif
 

@@ -9,7 +9,7 @@
 // Latency:     0 cycles; of other chains the sum of its stages.
 // Throughput:  64 bytes a cycle; of other chains the least of its stages.
 // Limits:      8 stages, each with 64 bits of settings and a window of 4 KiB for registers.
-// Does not implement: settings that change with the object, but for those by stream.
+// Does not implement: settings that change with the object, but for those per stream.
 
 `default_nettype none
 
@@ -93,9 +93,9 @@ module fb_pe_chain
   assign status               = '0;
 
   fb_pe_windows u_windows (
-      .ask   (),
-      .answer('0),
-      .set   (),
+      .request (),
+      .response('0),
+      .setting (),
       .*
   );
 

@@ -28,20 +28,20 @@ package fb_pe_pkg;
     logic [63:0] object;
   } object_t;
 
-  // What an element's registers are asked over AXI4-Lite, reads and writes with the same address ...
+  // To the registers of an element, over AXI4-Lite: reads and writes have the same address ...
   typedef struct packed {
     logic [$clog2(ELEMENTS_WINDOW_BYTES)-1:0] addr;
     logic [31:0] wdata;
     logic [3:0] wstrb;
     logic awvalid, wvalid, bready, arvalid, rready;
-  } ask_t;
+  } axil_request_t;
 
-  // ... and what they answer.
+  // ... and back.
   typedef struct packed {
     logic awready, wready, bvalid, arready, rvalid;
     logic [1:0] bresp, rresp;
     logic [31:0] rdata;
-  } answer_t;
+  } axil_response_t;
 
   // For one cycle: a half of an element's settings for streams whose number ends with these bits.
   typedef struct packed {
@@ -49,7 +49,7 @@ package fb_pe_pkg;
     logic upper;
     logic [$clog2(ELEMENTS_STREAMS)-1:0] stream;
     logic [31:0] word;
-  } set_t;
+  } setting_write_t;
 
   // The extent of the word that announces it.
   function automatic extent_t extent_of(input logic [PACKET_HEAD_BITS-1:0] head,

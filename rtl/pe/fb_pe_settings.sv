@@ -21,7 +21,7 @@ module fb_pe_settings
     input wire clk,
     input wire rst,
 
-    input wire set_t set,
+    input wire setting_write_t write,
 
     input  wire  [63:0] cfg,
     input  wire  [15:0] stream,
@@ -39,12 +39,12 @@ module fb_pe_settings
 
   assign place = stream[PlaceBits-1:0];
   assign unused = &{1'b0, stream[15:PlaceBits]};
-  assign sets = set.valid && set.upper;
+  assign sets = write.valid && write.upper;
   assign settings = known_q[place] ? found : cfg;
 
   always_ff @(posedge clk) begin : keep
-    if (set.valid && !set.upper) lower_q <= set.word;
-    if (sets) known_q[set.stream] <= 1'b1;
+    if (write.valid && !write.upper) lower_q <= write.word;
+    if (sets) known_q[write.stream] <= 1'b1;
     if (rst) known_q <= '0;
   end
 
@@ -54,8 +54,8 @@ module fb_pe_settings
   ) u_settings (
       .clk,
       .we   (sets),
-      .waddr(set.stream),
-      .wdata({set.word, lower_q}),
+      .waddr(write.stream),
+      .wdata({write.word, lower_q}),
       .raddr(place),
       .rdata(found)
   );

@@ -5,7 +5,7 @@
 // What:        the window of element i, 4 KiB from 4096 * i on, is its AXI4-Lite target, which sees the
 //              offset in it. Behind the eight windows is one of the chain itself: which elements have
 //              registers, how many accesses were answered with an error, which element is silent; and
-//              settings by stream, which go to fb_pe_settings. What reaches none of them is answered with
+//              per-stream settings, which go to fb_pe_settings. What reaches none of them is answered with
 //              DECERR. An element that has not answered after Patience cycles is silent: that access
 //              and all that follow it there are answered with SLVERR until a reset, and what it says
 //              later is dropped.
@@ -24,7 +24,7 @@ module fb_pe_windows
   import fb_pe_pkg::*;
 #(
     parameter bit [7:0] Present = '0,  // elements that have registers
-    parameter bit [7:0] Settings = '0,  // elements that have settings by stream
+    parameter bit [7:0] Settings = '0,  // elements that have per-stream settings
     parameter int unsigned Patience = 1 << 20  // cycles to an element's answer, 4 or more
 ) (
     input wire clk,
@@ -50,10 +50,10 @@ module fb_pe_windows
     output logic [31:0] s_axil_pe_rdata,
     output logic [ 1:0] s_axil_pe_rresp,
 
-    // To the registers of each element, and its settings by stream.
-    output ask_t    [7:0] ask,
-    input  answer_t [7:0] answer,
-    output set_t    [7:0] set
+    // To the registers of each element, and its per-stream settings.
+    output axil_request_t    [7:0] request,
+    input  axil_response_t [7:0] response,
+    output setting_write_t    [7:0] setting
 );
 
   localparam int unsigned OffsetBits = $clog2(ELEMENTS_WINDOW_BYTES);
@@ -102,25 +102,25 @@ module fb_pe_windows
   // ---------------------------------------------------------------------------------------- elements
   logic [2:0] window;
   logic [7:0] asked;  // the element whose answer is awaited
-  answer_t its;
+  axil_response_t its;
   logic took_address, took_data, answered;
 
   assign window = at_q[OffsetBits+:3];
   assign asked = state_q == ASK ? 8'd1 << window : '0;
-  assign its = answer[window];
+  assign its = response[window];
   assign took_address = !address_q || (write_q ? its.awready : its.arready);
   assign took_data = !data_q || its.wready;
   assign answered = !address_q && !data_q && (write_q ? its.bvalid : its.rvalid);
 
   for (genvar i = 0; i < 8; i++) begin : gen_elements
-    assign ask[i].addr = at_q[OffsetBits-1:0];
-    assign ask[i].wdata = word_q;
-    assign ask[i].wstrb = strobes_q;
-    assign ask[i].awvalid = asked[i] && write_q && address_q;
-    assign ask[i].wvalid = asked[i] && data_q;
-    assign ask[i].arvalid = asked[i] && !write_q && address_q;
-    assign ask[i].bready = silent_q[i] || (asked[i] && write_q && !address_q && !data_q);
-    assign ask[i].rready = silent_q[i] || (asked[i] && !write_q && !address_q);
+    assign request[i].addr = at_q[OffsetBits-1:0];
+    assign request[i].wdata = word_q;
+    assign request[i].wstrb = strobes_q;
+    assign request[i].awvalid = asked[i] && write_q && address_q;
+    assign request[i].wvalid = asked[i] && data_q;
+    assign request[i].arvalid = asked[i] && !write_q && address_q;
+    assign request[i].bready = silent_q[i] || (asked[i] && write_q && !address_q && !data_q);
+    assign request[i].rready = silent_q[i] || (asked[i] && !write_q && !address_q);
   end
 
   // -------------------------------------------------------------------------------- the chain's own
@@ -136,9 +136,9 @@ module fb_pe_windows
   assign has_setting = is_own && write_q && strobes_q == '1 && offset[1:0] == '0 &&
       place < OffsetBits'(ELEMENTS_COUNT * ELEMENTS_SETTINGS_BYTES) && Settings[of];
   for (genvar i = 0; i < 8; i++) begin : gen_settings
-    assign set[i].valid = state_q == LOOK && has_setting && of == 3'(i);
-    assign {set[i].stream, set[i].upper} = place[SettingsBits-1:2];
-    assign set[i].word = word_q;
+    assign setting[i].valid = state_q == LOOK && has_setting && of == 3'(i);
+    assign {setting[i].stream, setting[i].upper} = place[SettingsBits-1:2];
+    assign setting[i].word = word_q;
   end
 
   always_comb begin : read_register
@@ -211,8 +211,8 @@ module fb_pe_windows
   logic [7:0] awaited, speaks;
   assign awaited = took_address && took_data ? asked : '0;
   for (genvar i = 0; i < 8; i++) begin : gen_checks
-    assign speaks[i] = Present[i] && ((answer[i].bvalid && !(awaited[i] && write_q)) ||
-                                      (answer[i].rvalid && !(awaited[i] && !write_q)));
+    assign speaks[i] = Present[i] && ((response[i].bvalid && !(awaited[i] && write_q)) ||
+                                      (response[i].rvalid && !(awaited[i] && !write_q)));
   end
   answers_were_asked_for :
   assert property (@(posedge clk) disable iff (rst) (speaks & ~silent_q) == '0)

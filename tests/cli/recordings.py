@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Callable
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from driving import call
+import pytest
+from driving import PROGRAM, call
 from google_crc32c import value
 
 from forebay.store import Recording
@@ -34,6 +40,29 @@ def pack(source: Path, image: Path, *options: object) -> Path:
     """Pack a folder."""
     call("store", "pack", source, image, *options, "-o", "json")
     return image
+
+
+@contextmanager
+def mounted(image: Path, folder: Path, *options: object) -> Iterator[str]:
+    """Mount an image on a new folder; gives the line that says so. Ctrl-C ends it."""
+    if not os.access("/dev/fuse", os.W_OK) or (os.geteuid() and not shutil.which("fusermount3")):
+        pytest.skip("/dev/fuse cannot be used here, or fusermount3 is missing")
+    folder.mkdir()
+    command = [PROGRAM, "store", "mount", image, folder, *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as mount:
+        line = mount.stdout.readline()
+        if not line:
+            said = mount.stderr.read()
+            if "Operation not permitted" in said:
+                pytest.skip("mounting is not permitted here")
+            pytest.fail(said)
+        try:
+            yield line
+        finally:
+            mount.send_signal(signal.SIGINT)
+            assert mount.wait(timeout=20) == 0
 
 
 def block_at(image: Path, number: int) -> int:

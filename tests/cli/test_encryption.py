@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, FILE_FAILED, PROGRAM, Run
-from scapy.utils import wrpcap
+from driving import BAD_INPUT, DAMAGED, FILE_FAILED, PROGRAM, Run
+from recordings import mounted
+from scapy.layers.inet import IP, UDP
+from scapy.utils import rdpcap, wrpcap
 from test_pipeline import capture, write
 
 PART = 8940  # bytes of a frame's payload
@@ -125,7 +127,7 @@ def numbers_in(what: object) -> Iterator[list[int]]:
             yield from numbers_in(each)
 
 
-def test_no_secret_and_no_plain_text_shows(forebay: Run, recorded: Recorded) -> None:
+def test_no_secret_and_no_plaintext_shows(forebay: Run, recorded: Recorded) -> None:
     """Neither key is in a report or on the drive, nor is anything of what was sent."""
     assert "key = secret" in " ".join(recorded.said[3].split())
     assert "encrypted with AES-256-CTR" in recorded.said[3]
@@ -235,6 +237,57 @@ def test_nonces_stand_in_headers_too(forebay: Run, recorded: Recorded, tmp_path:
     assert "is not known" in " ".join(forebay(*words).err.split())
     (whole,) = (tmp_path / "read").rglob(f"{0:020}.bin")
     assert whole.read_bytes() == recorded.whole
+
+
+def test_a_nonce_that_is_lost(forebay: Run, tmp_path: Path) -> None:
+    """Small objects have no headers: what a lost block of the index held stays encrypted."""
+    recorded = Recorded(forebay, tmp_path, 16, "[sink]\nlayout = 'small'\n")
+    data = bytearray(recorded.disk.read_bytes())
+    first = recorded.info["index"]["first_byte"] + 4096
+    data[first : first + 4096] = bytes(4096)
+    recorded.disk.write_bytes(data)
+    forebay("store", "repair", recorded.disk)
+    words = ("store", "extract", recorded.disk, tmp_path / "out", "--key-file", tmp_path / "key")
+    answer = forebay(*words, code=DAMAGED)
+    assert "object 0 of stream 0: its nonce is lost" in answer.out
+    assert not list((tmp_path / "out").rglob(f"{0:020}.bin"))
+
+
+def test_a_mount_decrypts(recorded: Recorded, tmp_path: Path) -> None:
+    """With the key, files have what was sent; without it, what lies there."""
+    path = Path("00000", f"{0:020}.bin")
+    with mounted(recorded.disk, tmp_path / "a", "--key-file", recorded.folder / "key"):
+        assert (tmp_path / "a" / path).read_bytes() == recorded.whole
+    with mounted(recorded.disk, tmp_path / "b"):
+        stored = (tmp_path / "b" / path).read_bytes()
+    assert len(stored) == len(recorded.whole) and stored != recorded.whole
+
+
+def test_what_is_sent_is_not_decrypted(forebay: Run, tmp_path: Path) -> None:
+    """Sent back at once or replayed later, objects come as they are stored, and a note says so."""
+    plain = random.Random(7).randbytes(50_001)
+    (tmp_path / "key").write_bytes(bytes(range(16)))
+    wrpcap(str(tmp_path / "x.pcap"), capture(plain))
+    pipeline = write(tmp_path, PIPELINE)
+    note = "what is sent of them is not decrypted"
+    sent = {}
+    for name, words in {
+        "back": ("record", pipeline, "--pcap", tmp_path / "x.pcap", "--back", "10Gb/s"),
+        "replay": ("replay", pipeline),
+    }.items():
+        out = tmp_path / f"{name}.pcap"
+        assert note in forebay(*words, "--pcap-out", out).err
+        sent[name] = b"".join(
+            bytes(frame[UDP].payload)
+            for frame in rdpcap(str(out))
+            if UDP in frame and frame[IP].src == "10.77.0.2"
+        )
+    stored = tmp_path / "stored"
+    forebay("store", "extract", tmp_path / "disk.img", stored)
+    (path,) = stored.rglob("*.bin")
+    found = path.read_bytes()
+    for name, data in sent.items():
+        assert found[:4096] in data and plain[:64] not in data, name
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, DAMAGED, PROGRAM, Run, call
-from recordings import flip
+from recordings import flip, mounted
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
@@ -232,25 +230,12 @@ def test_what_is_lost_is_told_at_its_place(forebay: Run, tmp_path: Path) -> None
 
 def test_mounted_it_is_one_file(recorded: tuple, tmp_path: Path) -> None:
     """Tshark reads it in place."""
-    if not os.access("/dev/fuse", os.W_OK) or (os.geteuid() and not shutil.which("fusermount3")):
-        pytest.skip("/dev/fuse cannot be used here, or fusermount3 is missing")
     image, frames, _ = recorded
     folder = tmp_path / "mnt"
-    folder.mkdir()
-    command = [PROGRAM, "store", "mount", image, folder]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as mount:
-        line = mount.stdout.readline()
-        if not line:
-            pytest.skip("mounting is not permitted here")
-        try:
-            assert [path.name for path in folder.iterdir()] == ["packets.pcapng"]
-            assert by_tshark(folder / "packets.pcapng") == frames
-            assert (folder / "packets.pcapng").read_bytes() == cat(image)
-        finally:
-            mount.send_signal(signal.SIGINT)
-            assert mount.wait(timeout=20) == 0
+    with mounted(image, folder):
+        assert [path.name for path in folder.iterdir()] == ["packets.pcapng"]
+        assert by_tshark(folder / "packets.pcapng") == frames
+        assert (folder / "packets.pcapng").read_bytes() == cat(image)
 
 
 def test_what_cannot_be_is_refused(forebay: Run, recorded: tuple, tmp_path: Path) -> None:

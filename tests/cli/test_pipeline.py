@@ -147,7 +147,7 @@ def capture(data: bytes, stream: int = 0, number: int = 0, sequence: int = 0) ->
 def test_elements_between_wire_and_flash(forebay: Run, tmp_path: Path) -> None:
     """Objects of two streams go through ours and one's own, and what lands on the drive is right.
 
-    One has a setting, one a register whose bytes come out of a file, one other settings by stream.
+    One has a setting, one a register whose bytes come out of a file, one per-stream settings.
     """
     forebay("new", "pe", "turned", "--into", tmp_path)
     forebay("new", "pe", "masked", "--registers", "--into", tmp_path)

@@ -7,8 +7,6 @@ import json
 import lzma
 import os
 import random
-import shutil
-import signal
 import struct
 import subprocess
 import tarfile
@@ -18,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, DAMAGED, FILE_FAILED, PROGRAM, Run
+from recordings import mounted
 
 from forebay.store import Recording, rows_of
 
@@ -581,35 +580,22 @@ def test_verify_compares_itself(forebay: Run, packed: tuple) -> None:
 def test_mounted_objects_are_files(forebay: Run, packed: tuple, tmp_path: Path) -> None:
     """Other programs read them; Ctrl-C ends it."""
     image, objects = packed
-    if not os.access("/dev/fuse", os.W_OK) or (os.geteuid() and not shutil.which("fusermount3")):
-        pytest.skip("/dev/fuse cannot be used here, or fusermount3 is missing")
     folder = tmp_path / "mnt"
-    folder.mkdir()
-    call = [PROGRAM, "store", "mount", image, folder]
-    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as mount:
-        line = mount.stdout.readline()
-        if "200 payloads" not in line:
-            said = mount.stderr.read()
-            if "Operation not permitted" in said:
-                pytest.skip("mounting is not permitted here")
-            pytest.fail(said)
-        try:
-            copy = tmp_path / "copy"
-            subprocess.run(["cp", "-r", folder / "00000", copy], check=True)
-            found = {int(path.stem): path.read_bytes() for path in copy.glob("*.bin")}
-            assert found == objects
-            extracted = tmp_path / "extracted"
-            forebay("store", "extract", image, extracted)
-            beside = {path.name: path.read_text() for path in extracted.rglob("*.json")}
-            assert {path.name: path.read_text() for path in copy.glob("*.json")} == beside
-            assert len({json.loads(text)["name"] for text in beside.values()}) == len(objects)
-            with pytest.raises(OSError, match="Read-only"):
-                (folder / "00000" / "new").write_bytes(b"")
-            with pytest.raises(FileNotFoundError):
-                (folder / "00000" / "7.bin").read_bytes()
-        finally:
-            mount.send_signal(signal.SIGINT)
-            assert mount.wait(timeout=20) == 0
+    with mounted(image, folder) as line:
+        assert "200 payloads" in line
+        copy = tmp_path / "copy"
+        subprocess.run(["cp", "-r", folder / "00000", copy], check=True)
+        found = {int(path.stem): path.read_bytes() for path in copy.glob("*.bin")}
+        assert found == objects
+        extracted = tmp_path / "extracted"
+        forebay("store", "extract", image, extracted)
+        beside = {path.name: path.read_text() for path in extracted.rglob("*.json")}
+        assert {path.name: path.read_text() for path in copy.glob("*.json")} == beside
+        assert len({json.loads(text)["name"] for text in beside.values()}) == len(objects)
+        with pytest.raises(OSError, match="Read-only"):
+            (folder / "00000" / "new").write_bytes(b"")
+        with pytest.raises(FileNotFoundError):
+            (folder / "00000" / "7.bin").read_bytes()
     deadline = time.monotonic() + 5
     while any(folder.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.1)

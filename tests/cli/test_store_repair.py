@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 import recordings
-from driving import BAD_INPUT, DAMAGED, PROGRAM, Run
+from driving import BAD_INPUT, DAMAGED, Run
 
 from forebay.store import Recording, rows_of
 
@@ -78,27 +75,15 @@ def test_a_mount_checks_what_is_read(
     image: Path, packed: tuple[Path, list[bytes]], tmp_path: Path, unchecked: bool
 ) -> None:
     """A payload with another checksum cannot be read, unless it is asked for unchecked."""
-    if not os.access("/dev/fuse", os.W_OK) or (os.geteuid() and not shutil.which("fusermount3")):
-        pytest.skip("/dev/fuse cannot be used here, or fusermount3 is missing")
     number = next(n for n, data in enumerate(packed[1]) if len(data) > 600)
     recordings.flip(image, row_of(image, number)["address"] + 555)
     folder = tmp_path / "mnt"
-    folder.mkdir()
-    command = [PROGRAM, "store", "mount", image, folder, *["--unchecked"] * unchecked]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as mount:
-        if not mount.stdout.readline():
-            pytest.skip("mounting is not permitted here")
-        try:
-            path = folder / "00000" / f"{number:020}.bin"
-            if unchecked:
-                assert len(path.read_bytes()) == len(packed[1][number])
-            else:
-                with pytest.raises(OSError, match="Input/output"):
-                    path.read_bytes()
-            good = folder / "00000" / f"{COUNT - 1:020}.bin"
-            assert good.read_bytes() == packed[1][COUNT - 1]
-        finally:
-            mount.send_signal(signal.SIGINT)
-            assert mount.wait(timeout=20) == 0
+    with recordings.mounted(image, folder, *["--unchecked"] * unchecked):
+        path = folder / "00000" / f"{number:020}.bin"
+        if unchecked:
+            assert len(path.read_bytes()) == len(packed[1][number])
+        else:
+            with pytest.raises(OSError, match="Input/output"):
+                path.read_bytes()
+        good = folder / "00000" / f"{COUNT - 1:020}.bin"
+        assert good.read_bytes() == packed[1][COUNT - 1]

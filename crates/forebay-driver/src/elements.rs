@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Registers of the processing elements: what a pipeline sets beside the words of the recorder, such
-//! as tables, keys, and settings by stream.
+//! as tables, keys, and per-stream settings.
 
 use std::fmt;
 
@@ -28,21 +28,24 @@ impl fmt::Debug for RegisterWrite {
     }
 }
 
-/// What of a chain has registers, and settings by stream: a bit for each element, the first one lowest.
+/// What of a chain has registers, and per-stream settings: a bit for each element, the first one lowest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Chain {
     /// Elements with registers.
     pub registers: u8,
-    /// Elements with settings by stream.
-    pub by_stream: u8,
+    /// Elements with per-stream settings.
+    pub per_stream: u8,
 }
 
 impl fmt::Display for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (registers, streams) = (places(self.registers.into()), places(self.by_stream.into()));
+        let (registers, streams) = (
+            places(self.registers.into()),
+            places(self.per_stream.into()),
+        );
         write!(
             f,
-            "registers at the places {registers}, settings by stream at {streams}"
+            "registers at the places {registers}, per-stream settings at {streams}"
         )
     }
 }
@@ -100,7 +103,7 @@ impl Elements {
         let found = self.read(bus, PRESENT_AT)?;
         let built = Chain {
             registers: found as u8,
-            by_stream: (found >> 8) as u8,
+            per_stream: (found >> 8) as u8,
         };
         if built != chain || found >> 16 != 0 {
             return Err(Error::Refused {

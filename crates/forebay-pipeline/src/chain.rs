@@ -9,7 +9,7 @@ use std::{fs, io};
 use forebay_spec::codegen::render_rom;
 use forebay_spec::store::schema::Schema;
 
-use super::element::Way;
+use super::stage::Way;
 use super::{Pipeline, STAGES, Stage};
 
 /// The chain of no elements, in whose place another one is built.
@@ -243,10 +243,10 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
         }
     }
     if stages.iter().any(has_registers) {
-        text += "  ask_t [7:0] ask;\n  answer_t [7:0] answer;\n";
+        text += "  axil_request_t [7:0] request;\n  axil_response_t [7:0] response;\n";
     }
     if stages.iter().any(has_streams) {
-        text += "  set_t [7:0] set;\n";
+        text += "  setting_write_t [7:0] setting;\n";
     }
     for tap in &taps {
         let (at, end) = (tap.at, tap.end(&placed));
@@ -298,7 +298,7 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
 }
 
 impl Pipeline {
-    /// Which elements have registers, and which have settings by stream: a bit for each, the first one
+    /// Which elements have registers, and which have per-stream settings: a bit for each, the first one
     /// lowest.
     #[must_use]
     pub fn windows(&self) -> (u8, u8) {
@@ -338,14 +338,14 @@ fn unused(name: &str, bits: usize, stages: &[Stage], driven: impl Fn(&Stage) -> 
     text
 }
 
-/// What leads to the registers of the elements, and to their settings by stream.
+/// What leads to the registers of the elements, and to their per-stream settings.
 fn windows(stages: &[Stage]) -> String {
     let (registers, streams) = (places(stages, has_registers), places(stages, has_streams));
     let mut text = String::from("\n");
     if registers != 0 {
         let stages = (0..STAGES).filter(|at| registers >> at & 1 == 0);
         for at in stages {
-            let _ = writeln!(text, "  assign answer[{at}] = '0;");
+            let _ = writeln!(text, "  assign response[{at}] = '0;");
         }
     }
     let module = format!(
@@ -357,11 +357,11 @@ fn windows(stages: &[Stage]) -> String {
         _ => name.to_owned(),
     };
     let ports = [
-        ("ask", wire(registers, "ask", "")),
-        ("answer", wire(registers, "answer", "'0")),
-        ("set", wire(streams, "set", "")),
+        ("request", wire(registers, "request", "")),
+        ("response", wire(registers, "response", "'0")),
+        ("setting", wire(streams, "setting", "")),
     ];
-    let ports = ports.map(|(port, wire)| format!("      .{port}({wire}),\n"));
+    let ports = ports.map(|(port, wire)| format!("      .{port:<8}({wire}),\n"));
     text += &format!("  {module} u_windows (\n{}      .*\n  );\n", ports.concat());
     text
 }
@@ -461,7 +461,7 @@ impl Tap {
 }
 
 impl Placed<'_> {
-    /// It, or who has its settings by stream, is told what a packet is.
+    /// It, or who has its per-stream settings, is told what a packet is.
     fn asks(&self) -> bool {
         self.stage.element.extent || has_streams(self.stage)
     }
@@ -479,7 +479,7 @@ impl Placed<'_> {
         if has_streams(self.stage) {
             let settings = format!("settings_{index}");
             let ports = [
-                ("set", format!("set[{index}]")),
+                ("write", format!("setting[{index}]")),
                 ("cfg", cfg),
                 ("stream", format!("extent_{index}.stream")),
                 ("settings", settings.clone()),
@@ -508,7 +508,7 @@ impl Placed<'_> {
         if has_registers(self.stage) {
             let wires = REGISTERS.iter().enumerate();
             all.extend(wires.map(|(at, (port, wire))| {
-                let of = if at < ASKED { "ask" } else { "answer" };
+                let of = if at < ASKED { "request" } else { "response" };
                 (format!("s_axil_{port}"), format!("{of}[{index}].{wire}"))
             }));
         }

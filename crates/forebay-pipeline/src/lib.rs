@@ -15,11 +15,15 @@ mod element;
 mod error;
 mod field;
 pub mod lint;
+mod name;
+mod parameter;
 mod register;
 mod schema;
+mod setting;
 mod sink;
 mod source;
 mod ssd;
+mod stage;
 #[cfg(test)]
 mod tests;
 pub mod units;
@@ -39,12 +43,16 @@ use field::File;
 
 pub use buffer::{Buffer, Memory};
 pub use chain::ChainSource;
-pub use element::{DataFile, Element, Parameter, Paths, Setting, Stage, Status, Way, name_fault};
+pub use element::{DataFile, Element, KEYLESS, Paths, ResultColumn};
 pub use error::{Error, Result};
+pub use name::name_fault;
+pub use parameter::Parameter;
 pub use register::{Register, RegisterValue};
+pub use setting::{Setting, Status};
 pub use sink::{Kind, Sink};
 pub use source::{Mac, Pause, Source};
 pub use ssd::Ssd;
+pub use stage::{Stage, Way};
 
 /// Most elements of a pipeline: the number that have settings in the recorder's registers.
 pub const STAGES: usize = 8;
@@ -181,7 +189,7 @@ impl Pipeline {
         let raw: Raw = file.parse()?;
         let ssds = ssd::check(file, raw.ssd)?;
         let (pes, sink) = (
-            element::check(file, &raw.pe, paths)?,
+            stage::check(file, &raw.pe, paths)?,
             sink::check(file, &raw.sink)?,
         );
         if let (Some(stage), Kind::Packets) = (pes.first(), &sink.layout) {
@@ -194,7 +202,7 @@ impl Pipeline {
             ));
         }
         let source = source::check(file, &raw.source)?;
-        element::check_streams(file, &raw.pe, &pes, &source)?;
+        stage::check_streams(file, &raw.pe, &pes, &source)?;
         let pipeline = Self {
             source,
             pes,

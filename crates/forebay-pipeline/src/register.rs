@@ -12,8 +12,9 @@ use forebay_spec::recorder::elements::WINDOW_BYTES;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::element::{Setting, named_well};
 use super::field::{Field, File};
+use super::name::named_well;
+use super::setting::Setting;
 use super::{Place, Result};
 
 /// Bytes of a word of the bus.

@@ -3,7 +3,7 @@
 //!
 //! The recording's key is HKDF-SHA256 (RFC 5869) of the user's, with the recording UUID as salt and
 //! `forebay AES-128-CTR` or `forebay AES-256-CTR` as info: no two recordings have the same, and so no
-//! two bytes the same key stream.
+//! two bytes the same keystream.
 
 use std::fmt;
 use std::fs;
@@ -200,7 +200,7 @@ mod tests {
 
     /// As `openssl enc -aes-256-ctr -K 3661… -iv 00000000000000030000000000000005` gives it of 40 zeros.
     #[test]
-    fn the_key_stream_is_that_of_openssl() {
+    fn the_keystream_is_that_of_openssl() {
         let key = Key::new(&[1; 32])
             .expect("32 bytes")
             .derive(Session([2; 16]));

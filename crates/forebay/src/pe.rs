@@ -57,7 +57,11 @@ fn listed(elements: &[Element]) -> Page {
                 match setting.flag {
                     true => "true, false".to_owned(),
                     false => format!("{} … {}", setting.least, setting.most),
-                } + if setting.by_stream { ", by stream" } else { "" },
+                } + if setting.per_stream {
+                    ", per stream"
+                } else {
+                    ""
+                },
                 setting.description.clone(),
             ]);
         }

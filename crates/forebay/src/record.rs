@@ -44,6 +44,9 @@ pub fn run(args: &RecordArgs) -> Result<Exit> {
             "leave it out, or add --tap NAME or --bus vfio",
         ));
     }
+    if args.back.is_some() {
+        note_what_is_sent(&pipeline);
+    }
     let outputs = Outputs {
         back: args.back,
         pcap_out: args.pcap_out.clone(),
@@ -100,15 +103,20 @@ fn on_a_card(
 pub fn replay(args: &ReplayArgs) -> Result<Exit> {
     let pipeline = pipeline(Some(&args.pipeline), &args.path, BusKind::Sim)?;
     let (machine, pcap_out) = (args.machine.spec(), args.pcap_out.as_deref());
-    if pipeline.key().is_some() {
-        eprintln!("note: objects are encrypted, and are sent as they lie there");
-    }
+    note_what_is_sent(&pipeline);
     let report = record::play(&machine, &pipeline, args.objects, args.rate, pcap_out)?;
     report::show(&report, || report.page())?;
     Ok(match report.replayed.is_good() {
         true => Exit::Good,
         false => Exit::BadResult,
     })
+}
+
+/// Says that what is sent of a recording is not decrypted.
+fn note_what_is_sent(pipeline: &Pipeline) {
+    if pipeline.key().is_some() {
+        eprintln!("note: the pipeline encrypts objects, and what is sent of them is not decrypted");
+    }
 }
 
 /// The pipeline of this file, or the one that records.

@@ -416,7 +416,7 @@ async def withdraw(dut) -> None:
 
 @harness.provocation
 async def stream_without_beat(dut) -> None:
-    """A key stream is there, and no beat."""
+    """A keystream is there, and no beat."""
     bench = Bench(dut)
     await bench.start()
     await FallingEdge(dut.clk)
@@ -426,7 +426,7 @@ async def stream_without_beat(dut) -> None:
 
 @harness.provocation
 async def no_room_for_stream(dut) -> None:
-    """The memory of key streams is full where one comes."""
+    """The memory of keystreams is full where one comes."""
     bench = Bench(dut)
     await bench.start()
     await bench.send(bytes(BEAT))

@@ -19,7 +19,7 @@ ROUNDS = 14
 LATENCY = 1 + 2 * ROUNDS
 CYCLES = {16: 51, 32: 71}  # of a load, by the key's bytes
 
-# FIPS 197 (2001), appendices C.1 and C.3: key, plain text, cipher text.
+# FIPS 197 (2001), appendices C.1 and C.3: key, plaintext, ciphertext.
 FIPS_197 = [
     (
         "000102030405060708090a0b0c0d0e0f",
@@ -33,7 +33,7 @@ FIPS_197 = [
     ),
 ]
 # NIST SP 800-38A (2001), F.5.1 and F.5.5, CTR-AES128 and CTR-AES256: the key; for both the same
-# first counter block and plain text; the cipher text.
+# first counter block and plaintext; the ciphertext.
 COUNTER = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
 PLAIN = (
     "6bc1bee22e409f96e93d7e117393172a"

@@ -328,9 +328,9 @@ module fb_pe_chain
       .Present (8'b00000000),
       .Settings(8'b00000000)
   ) u_windows (
-      .ask(),
-      .answer('0),
-      .set(),
+      .request (),
+      .response('0),
+      .setting (),
       .*
   );
 

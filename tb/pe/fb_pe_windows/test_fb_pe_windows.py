@@ -219,7 +219,7 @@ async def what_reaches_no_element(dut) -> None:
 
 
 @cocotb.test()
-async def settings_by_stream(dut) -> None:
+async def settings_per_stream(dut) -> None:
     """Those of a stream are the usual ones until both halves were set, and are its own then."""
     bench = Bench(dut)
     await bench.start()

@@ -58,9 +58,9 @@ module windows_tb
 
   localparam int unsigned Places[2] = '{1, 6};
 
-  ask_t [7:0] ask;
-  answer_t [7:0] answer;
-  set_t [7:0] set;
+  axil_request_t [7:0] request;
+  axil_response_t [7:0] response;
+  setting_write_t [7:0] setting;
 
   fb_pe_windows #(
       .Present (8'b0100_0010),
@@ -71,31 +71,31 @@ module windows_tb
   );
 
   fb_pe_settings u_settings (
-      .set(set[6]),
+      .write   (setting[6]),
       .*
   );
 
   for (genvar i = 0; i < 8; i++) begin : gen_none
-    if (i != Places[0] && i != Places[1]) assign answer[i] = '0;
+    if (i != Places[0] && i != Places[1]) assign response[i] = '0;
   end
   for (genvar i = 0; i < 2; i++) begin : gen_elements
     localparam int unsigned At = Places[i];
-    assign awaddr[i] = ask[At].addr;
-    assign wdata[i] = ask[At].wdata;
-    assign wstrb[i] = ask[At].wstrb;
-    assign awvalid[i] = ask[At].awvalid;
-    assign wvalid[i] = ask[At].wvalid;
-    assign bready[i] = ask[At].bready;
-    assign arvalid[i] = ask[At].arvalid;
-    assign rready[i] = ask[At].rready;
-    assign answer[At].awready = awready[i];
-    assign answer[At].wready = wready[i];
-    assign answer[At].bvalid = bvalid[i];
-    assign answer[At].arready = arready[i];
-    assign answer[At].rvalid = rvalid[i];
-    assign answer[At].bresp = bresp[i];
-    assign answer[At].rresp = rresp[i];
-    assign answer[At].rdata = rdata[i];
+    assign awaddr[i] = request[At].addr;
+    assign wdata[i] = request[At].wdata;
+    assign wstrb[i] = request[At].wstrb;
+    assign awvalid[i] = request[At].awvalid;
+    assign wvalid[i] = request[At].wvalid;
+    assign bready[i] = request[At].bready;
+    assign arvalid[i] = request[At].arvalid;
+    assign rready[i] = request[At].rready;
+    assign response[At].awready = awready[i];
+    assign response[At].wready = wready[i];
+    assign response[At].bvalid = bvalid[i];
+    assign response[At].arready = arready[i];
+    assign response[At].rvalid = rvalid[i];
+    assign response[At].bresp = bresp[i];
+    assign response[At].rresp = rresp[i];
+    assign response[At].rdata = rdata[i];
   end
 
 endmodule

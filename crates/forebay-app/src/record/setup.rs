@@ -169,10 +169,10 @@ pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> 
         }),
         elements: pipeline.chain().cfg,
         chain: {
-            let (registers, by_stream) = pipeline.windows();
+            let (registers, per_stream) = pipeline.windows();
             Chain {
                 registers,
-                by_stream,
+                per_stream,
             }
         },
         registers: registers(pipeline, superblock),

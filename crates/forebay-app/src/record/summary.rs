@@ -8,7 +8,7 @@ use forebay_driver::record::Counted;
 use forebay_driver::recorder_port::RecorderCounters;
 use forebay_model::Time;
 use forebay_model::net::{Counters, Kind, WireTime};
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{KEYLESS, Pipeline};
 use forebay_spec::net::{Arrival, Place};
 use forebay_spec::store::index::Row;
 use serde::Serialize;
@@ -133,9 +133,6 @@ pub struct ElementStatus {
     pub status: BTreeMap<String, u64>,
 }
 
-/// What an element that encrypts counts that had no key: nothing of it can be decrypted.
-const KEYLESS: &str = "keyless";
-
 impl Summary {
     /// Of what was recorded through a pipeline.
     #[must_use]
@@ -143,17 +140,9 @@ impl Summary {
         let elements = ElementStatus::of(pipeline, recorded);
         let mut summary = Self::new(recorded);
         for element in &elements {
-            let encrypts = pipeline.pes[element.pe].element.encrypts;
-            let keyless = element
-                .status
-                .get(KEYLESS)
-                .filter(|count| encrypts && **count > 0);
-            summary.wrong.extend(keyless.map(|count| {
-                format!(
-                    "{count} packets had no key in {}: all their bytes are lost",
-                    element.name
-                )
-            }));
+            if pipeline.pes[element.pe].element.encrypts {
+                summary.wrong.extend(element.without_key());
+            }
         }
         Self {
             elements,
@@ -178,6 +167,15 @@ impl ElementStatus {
             }
         });
         found.filter(|element| !element.status.is_empty()).collect()
+    }
+
+    /// What went wrong where an element that encrypts had no key: nothing of it can be decrypted.
+    fn without_key(&self) -> Option<String> {
+        let count = self.status.get(KEYLESS).filter(|count| **count > 0)?;
+        Some(format!(
+            "{count} packets had no key in {}: all their bytes are lost",
+            self.name
+        ))
     }
 }
 
@@ -474,4 +472,24 @@ fn sent(recorded: &Recorded) -> Vec<Named> {
         })
         .filter(|named| named.frames.frames > 0)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_without_a_key_went_wrong() {
+        let with = |count| ElementStatus {
+            pe: 0,
+            name: "aes_ctr".to_owned(),
+            status: BTreeMap::from([(KEYLESS.to_owned(), count)]),
+        };
+        assert_eq!(with(0).without_key(), None);
+        let said = with(3).without_key().expect("it is told");
+        assert!(
+            said.starts_with("3 packets had no key in aes_ctr"),
+            "{said}"
+        );
+    }
 }

@@ -15,7 +15,7 @@ const CARD: PciAddress = PciAddress::new(1, 0, 0);
 const BASE: u64 = 0xd_0000;
 const CHAIN_OF_CARD: Chain = Chain {
     registers: 0b101,
-    by_stream: 0x80,
+    per_stream: 0x80,
 };
 
 /// Elements 0 and 2 have registers; that at 0x20 of the latter cannot be written.

@@ -289,11 +289,11 @@ fn a_card_with_another_chain_is_refused() {
         Recorder::attach(card, (CARD, 0), CONTROLS, plan, LIMIT).map(drop)
     };
     for chain in [(1, 0), (0, 0x80)] {
-        let (registers, by_stream) = chain;
+        let (registers, per_stream) = chain;
         let mut plan = plan();
         plan.chain = Chain {
             registers,
-            by_stream,
+            per_stream,
         };
         let said = attach(&mut card, &plan)
             .expect_err("it has none")

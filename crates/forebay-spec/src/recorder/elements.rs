@@ -16,13 +16,13 @@ pub const IDENTITY: u32 = 0xfb9e_0001;
 /// Offset of the identity in the chain's window.
 pub const IDENTITY_AT: u64 = 0;
 /// Elements that have registers, one bit each, the first of the chain lowest; from bit 8 on, those that
-/// have settings by stream.
+/// have per-stream settings.
 pub const PRESENT_AT: u64 = 4;
 /// Accesses that were answered with an error since a reset, modulo 2^32.
 pub const REFUSED_AT: u64 = 8;
 /// Elements that did not answer, one bit each.
 pub const SILENT_AT: u64 = 12;
-/// Settings by stream, write-only: of element i and of streams whose number ends with the four bits
+/// Per-stream settings, write-only: of element i and of streams whose number ends with the four bits
 /// s, the lower half of 64 bits at 128 i + 8 s, and behind it the upper one, with which it counts.
 pub const SETTINGS_AT: u64 = 0x400;
 /// Streams that may have settings of their own at once.

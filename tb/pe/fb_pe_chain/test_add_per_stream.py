@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain as the command line makes it: add, then add with settings by stream.
+"""A chain as the command line makes it: add, then add with per-stream settings.
 
 `cargo test` compares the file that is simulated here with what is made of such a pipeline.
 """
@@ -17,7 +17,7 @@ import harness
 from forebay import spec
 from runner import simulate
 
-CHAIN = Path(__file__).parent / "add_by_stream.sv"
+CHAIN = Path(__file__).parent / "add_per_stream.sv"
 INSIDE = 32
 SETTINGS = spec.ELEMENTS_CHAIN + spec.ELEMENTS_SETTINGS_AT + spec.ELEMENTS_SETTINGS_BYTES
 
@@ -53,6 +53,6 @@ async def each_stream_has_its_own(dut, idle: float, stall: float) -> None:
     await bench.silent()
 
 
-def test_add_by_stream() -> None:
+def test_add_per_stream() -> None:
     """Run all coroutines."""
     simulate(__file__, "fb_pe_chain", filelist=ELEMENTS, extra_sources=[CHAIN])

@@ -83,7 +83,7 @@ module fb_pe_chain
   logic [PACKET_TAG_BITS-1:0] link_1_tid;
   extent_t extent_1;
   logic [63:0] settings_1;
-  set_t [7:0] set;
+  setting_write_t [7:0] setting;
 
   fb_common_lutram #(
       .Width($bits(extent_t)),
@@ -137,7 +137,7 @@ module fb_pe_chain
   fb_pe_settings u_settings_1_add (
       .clk,
       .rst,
-      .set(set[1]),
+      .write(setting[1]),
       .cfg(cfg[64*1+:64]),
       .stream(extent_1.stream),
       .settings(settings_1)
@@ -191,9 +191,9 @@ module fb_pe_chain
       .Present (8'b00000000),
       .Settings(8'b00000010)
   ) u_windows (
-      .ask(),
-      .answer('0),
-      .set(set),
+      .request (),
+      .response('0),
+      .setting (setting),
       .*
   );
 
