@@ -91,6 +91,8 @@ STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/reference/recorder.md"]
 PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md"]
 PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap", "fb_pe_windows", "fb_pe_aes_ctr"]
 
+AES = ["--rtl", "rtl/pe/pe.f", "--top", "fb_pe_aes_ctr"]
+
 STORE_VERIFY = [sys.executable, "scripts/store_verify.py"]
 
 # What parity costs: three drives without, and with a fourth for it, whole and with one missing.
@@ -164,6 +166,10 @@ BENCHES = {
     "resources-net": [*COUNT, *NET],
     "resources-store": [*COUNT, *STORE, "--each", *STORE_MODULES],
     "resources-pe": [*COUNT, *PE],
+    **{
+        f"levels-aes{lanes}": [*COUNT, *AES, "--parameter", f"Lanes={lanes}", "--levels"]
+        for lanes in (1, 4)
+    },
 }
 
 

@@ -424,6 +424,16 @@ FIGURES = [
         "{:g}",
         at_most(9),
     ),
+    Figure(
+        "longest path, LUT levels, AES element",
+        "≤ 8",
+        "–",
+        "scripts/bench.py levels-aes4",
+        "levels-aes4",
+        lambda report: report["levels"],
+        "{:g}",
+        at_most(8),
+    ),
     *(
         Figure(
             f"clock on ECP5-85, median of 3 seeds, {place}",

@@ -51,9 +51,9 @@ module fb_pe_windows
     output logic [ 1:0] s_axil_pe_rresp,
 
     // To the registers of each element, and its per-stream settings.
-    output axil_request_t    [7:0] request,
+    output axil_request_t  [7:0] request,
     input  axil_response_t [7:0] response,
-    output setting_write_t    [7:0] setting
+    output setting_write_t [7:0] setting
 );
 
   localparam int unsigned OffsetBits = $clog2(ELEMENTS_WINDOW_BYTES);

@@ -58,7 +58,7 @@ module windows_tb
 
   localparam int unsigned Places[2] = '{1, 6};
 
-  axil_request_t [7:0] request;
+  axil_request_t  [7:0] request;
   axil_response_t [7:0] response;
   setting_write_t [7:0] setting;
 
@@ -71,7 +71,7 @@ module windows_tb
   );
 
   fb_pe_settings u_settings (
-      .write   (setting[6]),
+      .write(setting[6]),
       .*
   );
 
