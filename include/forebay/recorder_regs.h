@@ -18,7 +18,7 @@ extern "C" {
 #define RECORDER__VERSION__MINOR_bm 0xff00
 #define RECORDER__VERSION__MINOR_bp 8
 #define RECORDER__VERSION__MINOR_bw 8
-#define RECORDER__VERSION__MINOR_reset 0x2
+#define RECORDER__VERSION__MINOR_reset 0x3
 #define RECORDER__VERSION__MAJOR_bm 0xffff0000
 #define RECORDER__VERSION__MAJOR_bp 16
 #define RECORDER__VERSION__MAJOR_bw 16
@@ -197,6 +197,10 @@ extern "C" {
 #define RECORDER__FETCH__REFUSED_bp 1
 #define RECORDER__FETCH__REFUSED_bw 1
 #define RECORDER__FETCH__REFUSED_reset 0x0
+#define RECORDER__FETCH__STREAM_bm 0xffff0000
+#define RECORDER__FETCH__STREAM_bp 16
+#define RECORDER__FETCH__STREAM_bw 16
+#define RECORDER__FETCH__STREAM_reset 0x0
 
 // reg - recorder::fetched
 #define RECORDER__FETCHED__OBJECTS_bm 0xffffffff
@@ -351,6 +355,18 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
 } recorder__element_status_t;
 
+// reg - recorder::fetch_nonce
+#define RECORDER__FETCH_NONCE__NONCE_bm 0xffffffffffffffff
+#define RECORDER__FETCH_NONCE__NONCE_bp 0
+#define RECORDER__FETCH_NONCE__NONCE_bw 64
+#define RECORDER__FETCH_NONCE__NONCE_reset 0x0
+
+// reg - recorder::fetch_offset
+#define RECORDER__FETCH_OFFSET__BYTES_bm 0xffffffffffffffff
+#define RECORDER__FETCH_OFFSET__BYTES_bp 0
+#define RECORDER__FETCH_OFFSET__BYTES_bw 64
+#define RECORDER__FETCH_OFFSET__BYTES_reset 0x0
+
 // addrmap - recorder
 typedef struct __attribute__ ((__packed__)) {
     uint64_t version;
@@ -395,10 +411,12 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t schema;
     uint64_t ahead;
     recorder__element_status_t element_status;
+    uint64_t fetch_nonce;
+    uint64_t fetch_offset;
 } recorder_t;
 
 
-static_assert(sizeof(recorder_t) == 0x1c0, "Packing error");
+static_assert(sizeof(recorder_t) == 0x1d0, "Packing error");
 
 #ifdef __cplusplus
 }

@@ -43,6 +43,8 @@ REPLAYED_BLOCKS = 0x168
 SCHEMA = 0x170
 AHEAD = 0x178
 ELEMENT_STATUS = 0x180
+FETCH_NONCE = 0x1C0
+FETCH_OFFSET = 0x1C8
 
 MEMORIES = {
     "elements": (0x100, 8),
@@ -133,6 +135,7 @@ FIELDS = {
     "fetch": {
         "go": (0, 0),
         "refused": (1, 1),
+        "stream": (31, 16),
     },
     "fetched": {
         "objects": (31, 0),
@@ -198,10 +201,16 @@ FIELDS = {
     "ahead": {
         "pages": (63, 12),
     },
+    "fetch_nonce": {
+        "nonce": (63, 0),
+    },
+    "fetch_offset": {
+        "bytes": (63, 0),
+    },
 }
 
 RESETS = {
-    "version": 0x3152424600020200,
+    "version": 0x3152424600020300,
     "control": 0x0,
     "stride": 0x0,
     "data_address": 0x0,
@@ -222,4 +231,6 @@ RESETS = {
     "replay_last": 0x0,
     "replay_from": 0x0,
     "ahead": 0x0,
+    "fetch_nonce": 0x0,
+    "fetch_offset": 0x0,
 }

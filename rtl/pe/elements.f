@@ -5,6 +5,7 @@ rtl/pe/fb_pe_pkg.sv
 rtl/pe/fb_pe_check.sv
 rtl/pe/fb_pe_check_result.sv
 rtl/pe/fb_pe_entry.sv
+rtl/pe/fb_pe_back_entry.sv
 rtl/pe/fb_pe_tap.sv
 rtl/pe/fb_pe_windows.sv
 rtl/pe/fb_pe_settings.sv

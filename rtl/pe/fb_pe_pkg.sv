@@ -10,8 +10,9 @@ package fb_pe_pkg;
   // Packets between the entry and the end of the chain, at most: as many are known there.
   localparam int unsigned INSIDE = 32;
 
-  // The extent that a packet is, as it came from the network.
+  // The extent that a packet is.
   typedef struct packed {
+    logic        back;    // it is read to be sent; else it was received, and is stored
     logic [15:0] stream;
     logic [7:0]  epoch;   // the sender's session
     logic [63:0] object;
@@ -59,6 +60,7 @@ package fb_pe_pkg;
     unused = &{1'b0, head};
     first = (head[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
     place = head[8*FRAMING_PLACE_AT+:64];
+    extent_of.back = 1'b0;
     extent_of.stream = head[8*FRAMING_STREAM_AT+:16];
     extent_of.epoch = head[8*FRAMING_SESSION_AT+:8];
     extent_of.object = head[8*FRAMING_OBJECT_AT+:64];

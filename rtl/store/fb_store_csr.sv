@@ -192,6 +192,8 @@ module fb_store_csr (
         logic schema;
         logic ahead;
         logic element_status;
+        logic fetch_nonce;
+        logic fetch_offset;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -253,6 +255,8 @@ module fb_store_csr (
         decoded_reg_strb.ahead = cpuif_req_masked & (cpuif_addr == 12'h178);
         decoded_reg_strb.element_status = cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h180) & (cpuif_addr <= 12'h180 + 12'h3f) & !cpuif_req_is_wr;
+        decoded_reg_strb.fetch_nonce = cpuif_req_masked & (cpuif_addr == 12'h1c0);
+        decoded_reg_strb.fetch_offset = cpuif_req_masked & (cpuif_addr == 12'h1c8);
         decoded_err = '0;
         decoded_req_is_external = is_external;
     end
@@ -385,6 +389,10 @@ module fb_store_csr (
                 logic next;
                 logic load_next;
             } refused;
+            struct packed {
+                logic [15:0] next;
+                logic load_next;
+            } stream;
         } fetch;
         struct packed {
             struct packed {
@@ -484,6 +492,18 @@ module fb_store_csr (
                 logic load_next;
             } pages;
         } ahead;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } nonce;
+        } fetch_nonce;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } bytes;
+        } fetch_offset;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -569,6 +589,9 @@ module fb_store_csr (
             struct packed {
                 logic value;
             } refused;
+            struct packed {
+                logic [15:0] value;
+            } stream;
         } fetch;
         struct packed {
             struct packed {
@@ -649,6 +672,16 @@ module fb_store_csr (
                 logic [51:0] value;
             } pages;
         } ahead;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } nonce;
+        } fetch_nonce;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } bytes;
+        } fetch_offset;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1174,6 +1207,30 @@ module fb_store_csr (
         end
     end
     assign hwif_out.fetch.refused.value = field_storage.fetch.refused.value;
+    // Field: recorder.fetch.stream
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.fetch.stream.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.fetch && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[16]) next_c[7:0] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[15:8] = decoded_wr_data[31:24];
+        end
+        field_combo.fetch.stream.next = next_c;
+        field_combo.fetch.stream.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.fetch.stream.value <= 16'h0;
+        end else begin
+            if(field_combo.fetch.stream.load_next) begin
+                field_storage.fetch.stream.value <= field_combo.fetch.stream.next;
+            end
+        end
+    end
+    assign hwif_out.fetch.stream.value = field_storage.fetch.stream.value;
     // Field: recorder.session_low.low
     always_comb begin
         automatic logic [63:0] next_c;
@@ -1710,6 +1767,66 @@ module fb_store_csr (
     assign hwif_out.element_status.req_is_wr = decoded_req_is_wr;
     assign hwif_out.element_status.wr_data = decoded_wr_data;
     assign hwif_out.element_status.wr_biten = decoded_wr_biten;
+    // Field: recorder.fetch_nonce.nonce
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.fetch_nonce.nonce.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.fetch_nonce && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.fetch_nonce.nonce.next = next_c;
+        field_combo.fetch_nonce.nonce.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.fetch_nonce.nonce.value <= 64'h0;
+        end else begin
+            if(field_combo.fetch_nonce.nonce.load_next) begin
+                field_storage.fetch_nonce.nonce.value <= field_combo.fetch_nonce.nonce.next;
+            end
+        end
+    end
+    assign hwif_out.fetch_nonce.nonce.value = field_storage.fetch_nonce.nonce.value;
+    // Field: recorder.fetch_offset.bytes
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.fetch_offset.bytes.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.fetch_offset && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.fetch_offset.bytes.next = next_c;
+        field_combo.fetch_offset.bytes.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.fetch_offset.bytes.value <= 64'h0;
+        end else begin
+            if(field_combo.fetch_offset.bytes.load_next) begin
+                field_storage.fetch_offset.bytes.value <= field_combo.fetch_offset.bytes.next;
+            end
+        end
+    end
+    assign hwif_out.fetch_offset.bytes.value = field_storage.fetch_offset.bytes.value;
 
     //--------------------------------------------------------------------------
     // Write response
@@ -1766,7 +1883,7 @@ module fb_store_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h2;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h3;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h2;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h31524246;
         end
@@ -1847,6 +1964,7 @@ module fb_store_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'ha8)) begin
             readback_data_var[ad_hi(12'ha8)][0] = field_storage.fetch.go.value;
             readback_data_var[ad_hi(12'ha8)][1] = field_storage.fetch.refused.value;
+            readback_data_var[ad_hi(12'ha8)][31:16] = field_storage.fetch.stream.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'hb0)) begin
             readback_data_var[ad_hi(12'hb0)][31:0] = hwif_in.fetched.objects.next;
@@ -1911,6 +2029,12 @@ module fb_store_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h178)) begin
             readback_data_var[ad_hi(12'h178)][63:12] = field_storage.ahead.pages.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h1c0)) begin
+            readback_data_var[ad_hi(12'h1c0)][63:0] = field_storage.fetch_nonce.nonce.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'h1c8)) begin
+            readback_data_var[ad_hi(12'h1c8)][63:0] = field_storage.fetch_offset.bytes.value;
         end
         readback_data_rt_c = readback_data_var;
     end

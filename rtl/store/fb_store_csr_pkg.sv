@@ -13,7 +13,7 @@ package fb_store_csr_pkg;
 
     localparam FB_STORE_CSR_DATA_WIDTH = 64;
     localparam FB_STORE_CSR_MIN_ADDR_WIDTH = 12;
-    localparam FB_STORE_CSR_SIZE = 'h1c0;
+    localparam FB_STORE_CSR_SIZE = 'h1d0;
 
     typedef struct packed {
         logic next;
@@ -408,8 +408,13 @@ package fb_store_csr_pkg;
     } recorder__fetch__refused__out_t;
 
     typedef struct packed {
+        logic [15:0] value;
+    } recorder__fetch__stream__out_t;
+
+    typedef struct packed {
         recorder__fetch__go__out_t go;
         recorder__fetch__refused__out_t refused;
+        recorder__fetch__stream__out_t stream;
     } recorder__fetch__out_t;
 
     typedef struct packed {
@@ -557,6 +562,22 @@ package fb_store_csr_pkg;
     } recorder__element_status__out_t;
 
     typedef struct packed {
+        logic [63:0] value;
+    } recorder__fetch_nonce__nonce__out_t;
+
+    typedef struct packed {
+        recorder__fetch_nonce__nonce__out_t nonce;
+    } recorder__fetch_nonce__out_t;
+
+    typedef struct packed {
+        logic [63:0] value;
+    } recorder__fetch_offset__bytes__out_t;
+
+    typedef struct packed {
+        recorder__fetch_offset__bytes__out_t bytes;
+    } recorder__fetch_offset__out_t;
+
+    typedef struct packed {
         recorder__control__out_t control;
         recorder__stride__out_t stride;
         recorder__data_address__out_t data_address;
@@ -581,6 +602,8 @@ package fb_store_csr_pkg;
         recorder__replay__out_t replay;
         recorder__ahead__out_t ahead;
         recorder__element_status__out_t element_status;
+        recorder__fetch_nonce__out_t fetch_nonce;
+        recorder__fetch_offset__out_t fetch_offset;
     } recorder__out_t;
 endpackage
 

@@ -2,15 +2,15 @@
 //
 // fb_store_fetch: objects from the SSD, one after the other, for who sends them.
 //
-// What:        an order is an address, a length and a number. It becomes a read command of the
-//              streamer, and a word that goes beside the object's data. Orders and commands go
+// What:        an order is an address, a length and what the object is. It becomes a read command of
+//              the streamer, and a word that goes beside the object's data. Orders and commands go
 //              ahead of the data, so that the SSD is kept busy.
 // Handshake:   valid/ready. `m_axis_object_*` follows `s_axis_rd_*` within the cycle.
 // Latency:     1 cycle from an order to its command.
 // Throughput:  64 bytes a cycle.
 // Limits:      an order has a byte or more. A read that fails ends with a byte that is the
-//              streamer's code: whoever gets it sees by the stated length that the object is not
-//              whole. 512-bit registers: none.
+//              streamer's code, and TUSER says so: whoever gets it sees by the stated length that the
+//              object is not whole. 512-bit registers: none.
 // Does not implement: reading the index.
 
 `default_nettype none
@@ -23,11 +23,14 @@ module fb_store_fetch
     input wire clk,
     input wire rst,
 
-    input  wire         order_valid,
-    output logic        order_ready,
-    input  wire  [63:0] order_address,  // a multiple of the logical block
-    input  wire  [63:0] order_bytes,    // 1 or more
-    input  wire  [63:0] order_object,   // the number that it is sent with
+    input  wire                          order_valid,
+    output logic                         order_ready,
+    input  wire  [                 63:0] order_address,  // a multiple of the logical block
+    input  wire  [                 63:0] order_bytes,    // 1 or more
+    input  wire  [                 63:0] order_object,   // the number that it is sent with
+    input  wire  [                 15:0] order_stream,
+    input  wire  [                 63:0] order_offset,   // where in its object it begins
+    input  wire  [PACKET_NONCE_BITS-1:0] order_nonce,
 
     // To the streamer, and from it.
     output logic                       m_axis_rdcmd_tvalid,
@@ -43,14 +46,16 @@ module fb_store_fetch
     input  wire                        s_axis_rd_tuser,      // with TLAST: the read failed
 
     // Objects, and number and length of each.
-    output logic                       m_axis_head_tvalid,
-    input  wire                        m_axis_head_tready,
-    output logic [              127:0] m_axis_head_tdata,     // object; above it its bytes
-    output logic                       m_axis_object_tvalid,
-    input  wire                        m_axis_object_tready,
-    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
-    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
-    output logic                       m_axis_object_tlast,
+    output logic                        m_axis_head_tvalid,
+    input  wire                         m_axis_head_tready,
+    output logic [               127:0] m_axis_head_tdata,     // object; above it its bytes
+    output logic [PACKET_READ_BITS-1:0] m_axis_head_tuser,     // nonce, offset, stream
+    output logic                        m_axis_object_tvalid,
+    input  wire                         m_axis_object_tready,
+    output logic [  USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [ USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                        m_axis_object_tlast,
+    output logic [                 1:0] m_axis_object_tuser,   // with TLAST
 
     output logic [7:0] waiting,  // orders that have not begun
     output logic       busy,     // objects are being read
@@ -60,6 +65,9 @@ module fb_store_fetch
 
   typedef struct packed {
     logic [63:0] address;
+    logic [15:0] stream;
+    logic [63:0] offset;
+    logic [PACKET_NONCE_BITS-1:0] nonce;
     logic [63:0] bytes;
     logic [63:0] object;
   } order_t;
@@ -77,7 +85,7 @@ module fb_store_fetch
       .rst,
       .s_valid(order_valid),
       .s_ready(order_ready),
-      .s_data ({order_address, order_bytes, order_object}),
+      .s_data ({order_address, order_stream, order_offset, order_nonce, order_bytes, order_object}),
       .m_valid(valid),
       .m_ready(begins),
       .m_data (order),
@@ -97,17 +105,17 @@ module fb_store_fetch
   end
 
   fb_common_fifo #(
-      .Width(128),
+      .Width($bits(order_t) - 64),
       .Depth(Depth)
   ) u_heads (
       .clk,
       .rst,
       .s_valid(begins),
       .s_ready(room),
-      .s_data ({order.bytes, order.object}),
+      .s_data ({order.stream, order.offset, order.nonce, order.bytes, order.object}),
       .m_valid(m_axis_head_tvalid),
       .m_ready(m_axis_head_tready),
-      .m_data (m_axis_head_tdata),
+      .m_data ({m_axis_head_tuser, m_axis_head_tdata}),
       .level  ()
   );
 
@@ -124,6 +132,7 @@ module fb_store_fetch
   assign m_axis_object_tdata = s_axis_rd_tdata;
   assign m_axis_object_tkeep = s_axis_rd_tkeep == '0 ? USER_BEAT_BYTES'(1) : s_axis_rd_tkeep;
   assign m_axis_object_tlast = s_axis_rd_tlast;
+  assign m_axis_object_tuser = !s_axis_rd_tlast ? '0 : s_axis_rd_tuser ? PACKET_PART : PACKET_ENDS_OBJECT;
   assign done = s_axis_rd_tvalid && s_axis_rd_tready && s_axis_rd_tlast;
   assign failed = done && s_axis_rd_tuser;
 
@@ -150,14 +159,14 @@ module fb_store_fetch
   );
 
   fb_axis_check #(
-      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 1),
+      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 3),
       .Name ("m_axis_object")
   ) u_check_object (
       .clk,
       .rst,
       .valid(m_axis_object_tvalid),
       .ready(m_axis_object_tready),
-      .data ({m_axis_object_tdata, m_axis_object_tkeep, m_axis_object_tlast})
+      .data ({m_axis_object_tdata, m_axis_object_tkeep, m_axis_object_tlast, m_axis_object_tuser})
   );
 
 endmodule

@@ -56,15 +56,17 @@ module fb_store_recorder
     input wire [PACKET_TAG_BITS-1:0] s_axis_result_tid,
     input wire unseen,  // for one cycle: a branch did not see all of one
 
-    // Objects read back, and number and length of each.
-    output logic                       m_axis_head_tvalid,
-    input  wire                        m_axis_head_tready,
-    output logic [              127:0] m_axis_head_tdata,
-    output logic                       m_axis_object_tvalid,
-    input  wire                        m_axis_object_tready,
-    output logic [ USER_DATA_BITS-1:0] m_axis_object_tdata,
-    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
-    output logic                       m_axis_object_tlast,
+    // Objects read back, and what each is.
+    output logic                        m_axis_head_tvalid,
+    input  wire                         m_axis_head_tready,
+    output logic [               127:0] m_axis_head_tdata,     // object; above it its bytes
+    output logic [PACKET_READ_BITS-1:0] m_axis_head_tuser,     // nonce, offset, stream
+    output logic                        m_axis_object_tvalid,
+    input  wire                         m_axis_object_tready,
+    output logic [  USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [ USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic                        m_axis_object_tlast,
+    output logic [                 1:0] m_axis_object_tuser,
 
     // To the streamer, and from it.
     output logic                       m_axis_wr_tvalid,
@@ -504,7 +506,7 @@ module fb_store_recorder
 
   logic go, order_ready, fetching, fetch_done, fetch_failed, replaying;
   logic found_valid, found_ready;  // an object that was found by number
-  logic [63:0] found_address, found_bytes, found_object;
+  logic [63:0] found_address, found_bytes, found_object, found_nonce;
   logic [7:0] orders;
   logic [Readers-1:0] rdcmd_valid, rdcmd_ready, rd_valid, rd_ready;
   logic [Readers-1:0][USER_DATA_BITS-1:0] rdcmd_data;
@@ -549,6 +551,7 @@ module fb_store_recorder
       .order_address(found_address),
       .order_bytes(found_bytes),
       .order_object(found_object),
+      .order_nonce(found_nonce),
       .busy(replaying),
       .ordered(replayed),
       .passed(passed),
@@ -585,6 +588,9 @@ module fb_store_recorder
       .order_address(go ? out.fetch_address.address.value : found_address),
       .order_bytes(go ? out.fetch_bytes.bytes.value : found_bytes),
       .order_object(go ? out.fetch_object.object.value : found_object),
+      .order_stream(go ? out.fetch.stream.value : out.replay.stream.value),
+      .order_offset(go ? out.fetch_offset.bytes.value : '0),
+      .order_nonce(go ? out.fetch_nonce.nonce.value : found_nonce),
       .m_axis_rdcmd_tvalid(rdcmd_valid[0]),
       .m_axis_rdcmd_tready(rdcmd_ready[0]),
       .m_axis_rdcmd_tdata(rdcmd_data[0]),
@@ -599,11 +605,13 @@ module fb_store_recorder
       .m_axis_head_tvalid,
       .m_axis_head_tready,
       .m_axis_head_tdata,
+      .m_axis_head_tuser,
       .m_axis_object_tvalid,
       .m_axis_object_tready,
       .m_axis_object_tdata,
       .m_axis_object_tkeep,
       .m_axis_object_tlast,
+      .m_axis_object_tuser,
       .waiting(orders),
       .busy(fetching),
       .done(fetch_done),

@@ -59,11 +59,12 @@ module fb_store_replay
     input  wire  [              31:0] sum,
 
     // Orders, as fb_store_fetch takes them.
-    output logic        order_valid,
-    input  wire         order_ready,
-    output logic [63:0] order_address,
-    output logic [63:0] order_bytes,
-    output logic [63:0] order_object,
+    output logic                         order_valid,
+    input  wire                          order_ready,
+    output logic [                 63:0] order_address,
+    output logic [                 63:0] order_bytes,
+    output logic [                 63:0] order_object,
+    output logic [PACKET_NONCE_BITS-1:0] order_nonce,    // 0: the index has none
 
     output logic        busy,
     output logic [31:0] ordered,  // objects, since `go`
@@ -213,6 +214,7 @@ module fb_store_replay
   logic [63:0] object_q, address_q;
   logic [64:0] end_q, data_end_q;
   logic [31:0] length_q;
+  logic [PACKET_NONCE_BITS-1:0] nonce_q;
   logic wanted_q, whole_q;  // it has such a number; it can be ordered
   logic [63:0] value;
   logic orders, next;
@@ -228,7 +230,8 @@ module fb_store_replay
       STREAM:  place = at(PAGE_SHIFT'(INDEX_STREAM_AT), 4'd2);
       OBJECT:  place = at(PAGE_SHIFT'(INDEX_OBJECT_AT), 4'd8);
       ADDRESS: place = at(PAGE_SHIFT'(INDEX_ADDRESS_AT), 4'd8);
-      default: place = at(PAGE_SHIFT'(INDEX_LENGTH_AT), 4'd4);
+      LENGTH:  place = at(PAGE_SHIFT'(INDEX_LENGTH_AT), 4'd4);
+      default: place = at(PAGE_SHIFT'(INDEX_NONCE_AT), 4'd8);
     endcase
     // What was asked for in the cycle before.
     value = beat[64*place_q[$high(place_q):3]+:64] >> {place_q[2:0], 3'b0};
@@ -238,6 +241,7 @@ module fb_store_replay
   assign order_address = address_q;
   assign order_bytes = 64'(length_q);
   assign order_object = object_q;
+  assign order_nonce = HAS_NONCE ? nonce_q : '0;
   assign orders = wanted_q && whole_q && end_q <= data_end_q && !stops_q;
   assign next = (scan_q == DECIDE && !orders) || (scan_q == ORDER && order_ready);
   assign emptied = next && (row_q == '1 || stops_q);
@@ -252,6 +256,7 @@ module fb_store_replay
         LENGTH: address_q <= value;
         LAST_COLUMN: length_q <= value[31:0];
         REGION: begin
+          nonce_q <= value;
           end_q <= 65'(address_q) + 65'(length_q);
           wanted_q <= (RowBits + 1)'(row_q) < counts_q[scan_side_q] &&
               (flags_q & ROW_COUNTS) != '0 && stream_q == stream && object_q >= first &&

@@ -650,6 +650,7 @@ package fb_store_rom_pkg;
   localparam int unsigned INDEX_LENGTH_AT = 2656;
   localparam int unsigned INDEX_STREAM_AT = 3424;
   localparam int unsigned INDEX_FLAGS_AT = 3552;
+  localparam int unsigned INDEX_NONCE_AT = 0;
   localparam int unsigned INDEX_SLICES = 12;
 
   // The slices of a row: from which of its bits on (30-21), 1 to 8 bytes as a power of two

@@ -4,8 +4,8 @@
 // From the wire to flash and back: the network side, a chain of processing elements and the recorder,
 // in front of the streamer with its payload on chip. What is known of an
 // extent goes past the chain's entry to the recorder, which gives it a tag; its packet carries that
-// through the chain, and results come back by it. An element puts out a packet for each packet, in order, and at
-// most one makes results.
+// through the chain, and results come back by it. What is read to be sent goes through the chain's way back.
+// An element puts out a packet for each packet, in order, and at most one makes results.
 //
 // Connect as fb_top_onchip; to the MAC, 512 bit at 322.265625 MHz, in its own clock; and s_axil_net,
 // s_axil_rec and s_axil_pe to the bridge's memory-mapped master as well. The chain, fb_pe_chain, is in no
@@ -251,14 +251,28 @@ module fb_top_net #(
   ) result (
       .*
   );
-  fb_axis_if object (.*);
+  fb_axis_if #(.UserBits(2)) object (.*);
+  fb_axis_if #(
+      .UserBits(2),
+      .TagBits (32)
+  ) back (
+      .*
+  );
+  fb_axis_if #(
+      .UserBits(2),
+      .TagBits (32)
+  ) sending (
+      .*
+  );
   logic word_valid, word_ready, head_valid, head_ready, tag_valid, tag_ready;
-  logic number_valid, number_ready, extent_valid, ends_object, unseen;
+  logic number_valid, number_ready, read_valid, read_ready;
+  logic extent_valid, back_valid, ends_object, unseen;
   logic [fb_spec_pkg::PACKET_HEAD_BITS-1:0] word, head;
-  logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid;
+  logic [fb_spec_pkg::PACKET_TAG_BITS-1:0] tag, extent_tid, back_tid;
   logic [fb_spec_pkg::PACKET_NONCE_BITS-1:0] nonce;
-  fb_pe_pkg::extent_t known;
-  logic [127:0] number;
+  fb_pe_pkg::extent_t known, known_back;
+  logic [127:0] number, read;
+  logic [fb_spec_pkg::PACKET_READ_BITS-1:0] read_of;
   logic [31:0] received;
   logic [511:0] element, element_status;
   logic [63:0] now;
@@ -276,11 +290,11 @@ module fb_top_net #(
       .m_axis_head_tvalid(word_valid),
       .m_axis_head_tready(word_ready),
       .m_axis_head_tdata(word),
-      .s_axis_object_tvalid(object.tvalid),
-      .s_axis_object_tready(object.tready),
-      .s_axis_object_tdata(object.tdata),
-      .s_axis_object_tkeep(object.tkeep),
-      .s_axis_object_tlast(object.tlast),
+      .s_axis_object_tvalid(sending.tvalid),
+      .s_axis_object_tready(sending.tready),
+      .s_axis_object_tdata(sending.tdata),
+      .s_axis_object_tkeep(sending.tkeep),
+      .s_axis_object_tlast(sending.tlast),
       .s_axis_head_tvalid(number_valid),
       .s_axis_head_tready(number_ready),
       .s_axis_head_tdata(number),
@@ -316,10 +330,52 @@ module fb_top_net #(
       .*
   );
 
+  fb_pe_back_entry u_back_entry (
+      .s_axis_head_tvalid(read_valid),
+      .s_axis_head_tready(read_ready),
+      .s_axis_head_tdata(read),
+      .s_axis_head_tuser(read_of),
+      .s_axis_object_tvalid(object.tvalid),
+      .s_axis_object_tready(object.tready),
+      .s_axis_object_tdata(object.tdata),
+      .s_axis_object_tkeep(object.tkeep),
+      .s_axis_object_tlast(object.tlast),
+      .s_axis_object_tuser(object.tuser),
+      .extent_valid(back_valid),
+      .extent_tid(back_tid),
+      .extent(known_back),
+      .m_axis_object_tvalid(back.tvalid),
+      .m_axis_object_tready(back.tready),
+      .m_axis_object_tdata(back.tdata),
+      .m_axis_object_tkeep(back.tkeep),
+      .m_axis_object_tlast(back.tlast),
+      .m_axis_object_tuser(back.tuser),
+      .m_axis_object_tid(back.tid),
+      .m_axis_head_tvalid(number_valid),
+      .m_axis_head_tready(number_ready),
+      .m_axis_head_tdata(number),
+      .*
+  );
+
   fb_pe_chain u_chain (
       .cfg(element),
       .status(element_status),
       .extent(known),
+      .back(known_back),
+      .s_axis_back_tvalid(back.tvalid),
+      .s_axis_back_tready(back.tready),
+      .s_axis_back_tdata(back.tdata),
+      .s_axis_back_tkeep(back.tkeep),
+      .s_axis_back_tlast(back.tlast),
+      .s_axis_back_tuser(back.tuser),
+      .s_axis_back_tid(back.tid),
+      .m_axis_back_tvalid(sending.tvalid),
+      .m_axis_back_tready(sending.tready),
+      .m_axis_back_tdata(sending.tdata),
+      .m_axis_back_tkeep(sending.tkeep),
+      .m_axis_back_tlast(sending.tlast),
+      .m_axis_back_tuser(sending.tuser),
+      .m_axis_back_tid(sending.tid),
       .s_axis_object_tvalid(entered.tvalid),
       .s_axis_object_tready(entered.tready),
       .s_axis_object_tdata(entered.tdata),
@@ -361,14 +417,16 @@ module fb_top_net #(
       .s_axis_result_tdata(result.tdata),
       .s_axis_result_tuser(result.tuser),
       .s_axis_result_tid(result.tid),
-      .m_axis_head_tvalid(number_valid),
-      .m_axis_head_tready(number_ready),
-      .m_axis_head_tdata(number),
+      .m_axis_head_tvalid(read_valid),
+      .m_axis_head_tready(read_ready),
+      .m_axis_head_tdata(read),
+      .m_axis_head_tuser(read_of),
       .m_axis_object_tvalid(object.tvalid),
       .m_axis_object_tready(object.tready),
       .m_axis_object_tdata(object.tdata),
       .m_axis_object_tkeep(object.tkeep),
       .m_axis_object_tlast(object.tlast),
+      .m_axis_object_tuser(object.tuser),
       .m_axis_wr_tvalid(s_axis_wr.tvalid),
       .m_axis_wr_tready(s_axis_wr.tready),
       .m_axis_wr_tdata(s_axis_wr.tdata),

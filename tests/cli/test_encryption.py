@@ -16,6 +16,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.utils import rdpcap, wrpcap
 from test_pipeline import capture, write
 
+from forebay import spec
+
 PART = 8940  # bytes of a frame's payload
 LOST = 2  # the frame behind it begins in the middle of a block of 16 bytes
 OPENSSL = {16: ("AES-128-CTR", "aes-128-ctr"), 32: ("AES-256-CTR", "aes-256-ctr")}
@@ -263,31 +265,73 @@ def test_a_mount_decrypts(recorded: Recorded, tmp_path: Path) -> None:
     assert len(stored) == len(recorded.whole) and stored != recorded.whole
 
 
-def test_what_is_sent_is_not_decrypted(forebay: Run, tmp_path: Path) -> None:
-    """Sent back at once or replayed later, objects come as they are stored, and a note says so."""
-    plain = random.Random(7).randbytes(50_001)
+DECRYPTS = "[[pe]]\nname = 'aes_ctr'\ndirection = 'back'\nlanes = 1\nkey = { file = 'key' }\n"
+
+
+def sent_by(path: Path) -> list[tuple[int, bytes]]:
+    """Read number and bytes of each object, or part of one, that left the port."""
+    found, parts = [], []
+    for frame in rdpcap(str(path)):
+        if UDP in frame and frame[IP].src == "10.77.0.2":
+            data = bytes(frame[UDP].payload)
+            header, payload = data[: spec.FRAMING_BYTES], data[spec.FRAMING_BYTES :]
+            parts.append(payload)
+            if header[spec.FRAMING_FLAGS_AT] & spec.FRAMING_LAST:
+                at = spec.FRAMING_OBJECT_AT
+                number = int.from_bytes(header[at : at + 8], "little")
+                found.append((number, b"".join(parts)))
+                parts = []
+    return found
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_what_is_sent(forebay: Run, tmp_path: Path, back: bool) -> None:
+    """Sent at once or replayed later, objects come as they are stored, or decrypted on the way back."""
+    sizes = (50_001, 1_300_000, 1_300_003)
+    plain = [random.Random(seed).randbytes(size) for seed, size in enumerate(sizes)]
     (tmp_path / "key").write_bytes(bytes(range(16)))
-    wrpcap(str(tmp_path / "x.pcap"), capture(plain))
-    pipeline = write(tmp_path, PIPELINE)
-    note = "what is sent of them is not decrypted"
+    frames = capture(plain[0])
+    # Two that come in turn: in parts, which begin anywhere.
+    turns = [
+        capture(plain[1], number=1, sequence=len(frames)),
+        capture(plain[2], number=2, stream=1),
+    ]
+    while any(turns):
+        frames += [turn.pop(0) for turn in turns if turn]
+    wrpcap(str(tmp_path / "x.pcap"), frames)
+    pipeline = write(tmp_path, PIPELINE + (DECRYPTS if back else ""))
     sent = {}
     for name, words in {
         "back": ("record", pipeline, "--pcap", tmp_path / "x.pcap", "--back", "10Gb/s"),
         "replay": ("replay", pipeline),
     }.items():
         out = tmp_path / f"{name}.pcap"
-        assert note in forebay(*words, "--pcap-out", out).err
-        sent[name] = b"".join(
-            bytes(frame[UDP].payload)
-            for frame in rdpcap(str(out))
-            if UDP in frame and frame[IP].src == "10.77.0.2"
-        )
-    stored = tmp_path / "stored"
-    forebay("store", "extract", tmp_path / "disk.img", stored)
-    (path,) = stored.rglob("*.bin")
-    found = path.read_bytes()
-    for name, data in sent.items():
-        assert found[:4096] in data and plain[:64] not in data, name
+        answer = forebay(*words, "--pcap-out", out)
+        assert ("what is sent of them is not decrypted" in answer.err) != back
+        sent[name] = sent_by(out)
+    forebay("store", "extract", tmp_path / "disk.img", tmp_path / "stored")
+    due = dict(enumerate(plain))
+    if not back:
+        for number, stream in enumerate((0, 0, 1)):
+            parts = sorted((tmp_path / "stored" / f"{stream:05}").glob(f"{number:020}*.bin"))
+            due[number] = b"".join(path.read_bytes() for path in parts)
+            assert len(due[number]) == sizes[number] and due[number] != plain[number]
+    # Replay finds whole objects, of the pipeline's first stream.
+    assert sent["replay"] == [(0, due[0])]
+    for number, data in due.items():
+        parts = [part for of, part in sent["back"] if of == number]
+        assert b"".join(parts) == data and (number == 0 or len(parts) > 1)
+
+
+def test_a_replay_needs_its_key(forebay: Run, tmp_path: Path) -> None:
+    """With another key nothing is sent."""
+    (tmp_path / "key").write_bytes(bytes(16))
+    wrpcap(str(tmp_path / "x.pcap"), capture(bytes(1000)))
+    pipeline = write(tmp_path, PIPELINE + DECRYPTS)
+    forebay("record", pipeline, "--pcap", tmp_path / "x.pcap")
+    (tmp_path / "key").write_bytes(b"\1" * 16)
+    answer = forebay("replay", pipeline, code=BAD_INPUT)
+    assert "the recording was made with its own" in answer.complaint
 
 
 @pytest.mark.parametrize(

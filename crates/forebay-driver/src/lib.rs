@@ -63,7 +63,7 @@ pub use options::{
 };
 pub use queue_pair::{Done, QueuePair, Span};
 pub use recorder_port::RecorderPort;
-pub use replay::{Replay, Replayed};
+pub use replay::{Fetch, Replay, Replayed};
 pub use session::{Facts, Session};
 pub use steps::{Failure, Step, StepName};
 pub use streamer::Streamer;

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::net_port::{Destination, MAC_HZ, NetCounters, NetPort, NetSettings, Packets};
 use crate::poll;
 use crate::recorder_port::{ELEMENTS, RecorderCounters, RecorderPort, RecorderStatus, Recording};
-use crate::replay::{Replay, Replayed};
+use crate::replay::{Fetch, Replay, Replayed};
 
 /// Cycles of the core's clock without a frame after which the line counts as silent: a frame of
 /// 9000 bytes and its gap take 217.
@@ -329,21 +329,20 @@ impl<'b, B: Bus> Recorder<'b, B> {
         })
     }
 
-    /// Reads objects back and sends each with its number, given address, bytes and number. Tells of
-    /// each.
+    /// Reads objects back and sends each with its number. Tells of each.
     ///
     /// # Errors
     /// Where one is not read in time, or the bus fails.
     pub fn send_back(
         &mut self,
-        objects: impl IntoIterator<Item = (u64, u64, u64)>,
+        objects: impl IntoIterator<Item = Fetch>,
         mut told: impl FnMut(u64),
     ) -> Result<(), Error> {
         let mut longest = 0;
-        for (count, (address, bytes, number)) in (1..).zip(objects) {
-            longest = longest.max(bytes);
-            let limit = self.plan.patience(bytes, self.limit);
-            self.port.fetch(self.bus, address, bytes, number, limit)?;
+        for (count, object) in (1..).zip(objects) {
+            longest = longest.max(object.bytes);
+            let limit = self.plan.patience(object.bytes, self.limit);
+            self.port.fetch(self.bus, &object, limit)?;
             told(count);
         }
         let limit = self.plan.patience(longest, self.limit);

@@ -12,6 +12,7 @@ use crate::controller::PAGE_BYTES;
 use crate::error::Error;
 use crate::poll;
 use crate::registers::Registers;
+use crate::replay::Fetch;
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -338,20 +339,14 @@ impl RecorderPort {
         self.counters(bus)
     }
 
-    /// Requests that an object at `address` be read and sent with the number `object`. Where no
-    /// further request can be queued, it waits until one can.
+    /// Requests that an object be read and sent. Where no further request can be queued, it waits until
+    /// one can.
     ///
     /// # Errors
     /// An object without bytes, no room for the request within `limit`, or a failure of the bus.
-    pub fn fetch(
-        &self,
-        bus: &mut dyn Bus,
-        address: u64,
-        bytes: u64,
-        object: u64,
-        limit: Duration,
-    ) -> Result<(), Error> {
+    pub fn fetch(&self, bus: &mut dyn Bus, wanted: &Fetch, limit: Duration) -> Result<(), Error> {
         const REQUESTS: u64 = 16;
+        let bytes = wanted.bytes;
         if bytes == 0 {
             let limit = "a frame carries one byte or more";
             return Err(Error::parameter(
@@ -364,10 +359,15 @@ impl RecorderPort {
             status.fetches < REQUESTS
         })?;
         let writes = [
-            (regs::fetch_address::OFFSET, address),
+            (regs::fetch_address::OFFSET, wanted.address),
             (regs::fetch_bytes::OFFSET, bytes),
-            (regs::fetch_object::OFFSET, object),
-            (regs::fetch::OFFSET, regs::fetch::GO.put(1)),
+            (regs::fetch_object::OFFSET, wanted.object),
+            (regs::fetch_offset::OFFSET, wanted.offset),
+            (regs::fetch_nonce::OFFSET, wanted.nonce),
+            (
+                regs::fetch::OFFSET,
+                regs::fetch::GO.put(1) | regs::fetch::STREAM.put(wanted.stream.into()),
+            ),
         ];
         self.registers.write_all(bus, &writes)
     }

@@ -9,6 +9,23 @@ use serde::Serialize;
 use crate::poll;
 use crate::{Bus, Error, RecorderPort};
 
+/// An object that is read and sent, or a part of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Fetch {
+    /// Where it lies.
+    pub address: u64,
+    /// Its bytes, one or more.
+    pub bytes: u64,
+    /// The number that it is sent with.
+    pub object: u64,
+    /// The stream that elements of the way back are told.
+    pub stream: u16,
+    /// Where in its object it begins, for them.
+    pub offset: u64,
+    /// Its nonce, for them.
+    pub nonce: u64,
+}
+
 /// Which objects are looked for, and where in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Replay {

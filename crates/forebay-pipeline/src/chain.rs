@@ -41,6 +41,9 @@ const SIGNALS: [(&str, &str); 7] = [
     ("tuser", "[1:0] "),
     ("tid", "[PACKET_TAG_BITS-1:0] "),
 ];
+/// Streams of what was received, and of what is read to be sent: into the chain, and out of it.
+const RECEIVED: (&str, &str) = ("s_axis_object", "m_axis_object");
+const READ: (&str, &str) = ("s_axis_back", "m_axis_back");
 /// Signals of the stream of results, and their widths.
 const RESULT: [(&str, &str); 5] = [
     ("tvalid", ""),
@@ -176,31 +179,45 @@ struct Placed<'a> {
 /// Where each element stands, and the taps.
 fn laid_out(stages: &[Stage]) -> (Vec<Placed<'_>>, Vec<Tap>) {
     let (mut placed, mut taps): (Vec<_>, Vec<Tap>) = (Vec::new(), Vec::new());
-    let mut original = "s_axis_object".to_owned();
+    let mut original = RECEIVED.0.to_owned();
+    let mut read = READ.0.to_owned();
     for (index, stage) in stages.iter().enumerate() {
-        let behind = stages[index + 1..].iter();
-        let next = (index + 1..)
-            .zip(behind)
-            .find(|(_, stage)| stage.way != Way::Follow)
-            .map_or("m_axis_object".to_owned(), |(next, _)| {
-                format!("link_{next}")
-            });
-        let branch = || (format!("copy_{index}"), format!("copy_{}", index + 1));
+        // Behind the last one of a direction it goes on to the port.
+        let next = |port: &str, goes_on: fn(Way) -> bool| {
+            let mut behind = (index + 1..).zip(&stages[index + 1..]);
+            let found = behind.find(|(_, stage)| goes_on(stage.way));
+            found.map_or(port.to_owned(), |(next, _)| format!("link_{next}"))
+        };
+        let passes = |way| matches!(way, Way::Through | Way::Tap { .. });
+        let branch = |place: usize| format!("copy_{place}");
         let (before, after) = match stage.way {
-            Way::Through => (std::mem::replace(&mut original, next.clone()), next),
+            Way::Back => {
+                let next = next(READ.1, |way| way == Way::Back);
+                (std::mem::replace(&mut read, next.clone()), next)
+            }
+            Way::Through => {
+                let next = next(RECEIVED.1, passes);
+                (std::mem::replace(&mut original, next.clone()), next)
+            }
             Way::Tap { skips } => {
-                let before = std::mem::replace(&mut original, next.clone());
+                let after = next(RECEIVED.1, passes);
+                let before = std::mem::replace(&mut original, after.clone());
                 taps.push(Tap {
                     at: index,
                     skips,
                     before,
-                    after: next,
+                    after,
                 });
-                branch()
+                (branch(index), branch(index + 1))
             }
-            Way::Follow => branch(),
+            Way::Follow => {
+                let last = placed.iter().rfind(|each: &&Placed<'_>| each.tap.is_some());
+                let before = last.map_or(String::new(), |each| each.after.clone());
+                (before, branch(index + 1))
+            }
         };
-        let tap = taps.last().filter(|_| stage.way != Way::Through);
+        let branches = matches!(stage.way, Way::Tap { .. } | Way::Follow);
+        let tap = taps.last().filter(|_| branches);
         placed.push(Placed {
             index,
             stage,
@@ -210,6 +227,15 @@ fn laid_out(stages: &[Stage]) -> (Vec<Placed<'_>>, Vec<Tap>) {
         });
     }
     (placed, taps)
+}
+
+/// Wires from one port to another.
+fn wires((from, to): (&str, &str)) -> String {
+    let wire = |(signal, _): &(&str, &str)| match *signal {
+        "tready" => format!("  assign {from}_tready = {to}_tready;\n"),
+        _ => format!("  assign {to}_{signal} = {from}_{signal};\n"),
+    };
+    SIGNALS.iter().map(wire).collect()
 }
 
 /// Declares the signals of a stream.
@@ -226,13 +252,13 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
         return NONE.to_owned();
     }
     let (placed, taps) = laid_out(stages);
-    let names: Vec<_> = stages.iter().map(|stage| &*stage.element.name).collect();
-    let mut text = head(&names, stages, result_bits);
-    for each in placed.iter().filter(|each| each.before != "s_axis_object") {
-        text += &stream(&SIGNALS, &each.before);
+    let mut text = head(stages, result_bits);
+    let inner = |name: &&String| ![RECEIVED.0, READ.0].contains(&name.as_str());
+    for name in placed.iter().map(|each| &each.before).filter(inner) {
+        text += &stream(&SIGNALS, name);
     }
-    for tap in taps.iter().filter(|tap| tap.before != "s_axis_object") {
-        text += &stream(&SIGNALS, &tap.before);
+    for name in taps.iter().map(|tap| &tap.before).filter(inner) {
+        text += &stream(&SIGNALS, name);
     }
     for each in placed.iter().filter(|each| each.asks()) {
         let _ = writeln!(text, "  extent_t extent_{};", each.index);
@@ -262,7 +288,12 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
         let _ = write!(
             text,
             "\n{}",
-            known(&format!("{wire}_{name}"), &wire, each.tap, &each.before)
+            known(
+                &format!("{wire}_{name}"),
+                &wire,
+                &each.source(),
+                &each.before
+            )
         );
     }
     for tap in &taps {
@@ -270,13 +301,20 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
             format!("original_{}", tap.at),
             format!("extent_{}_tap", tap.at),
         );
-        let _ = write!(text, "\n{}", known(&name, &wire, None, &tap.before));
+        let _ = write!(text, "\n{}", known(&name, &wire, "extent", &tap.before));
         let _ = write!(text, "\n{}", tap.text(&placed));
     }
     for each in &placed {
         let _ = write!(text, "\n{}", each.text());
     }
     text.push('\n');
+    for way in [RECEIVED, READ] {
+        let mut ends = placed.iter().map(|each| &each.after);
+        let ends = ends.any(|end| end == way.1) || taps.iter().any(|tap| tap.after == way.1);
+        if !ends {
+            text += &wires(way);
+        }
+    }
     for tap in &taps {
         let _ = writeln!(text, "  // Behind the branch nothing is stored.");
         let _ = writeln!(text, "  assign {}_tready = 1'b1;", tap.end(&placed));
@@ -381,7 +419,12 @@ fn data(stages: &[Stage]) -> String {
 }
 
 /// From the first line to the end of the ports, which are those of the chain of no elements.
-fn head(names: &[&str], stages: &[Stage], result_bits: usize) -> String {
+fn head(stages: &[Stage], result_bits: usize) -> String {
+    let names = stages.iter().map(|stage| match stage.way {
+        Way::Back => format!("{}, on the way back", stage.element.name),
+        _ => stage.element.name.clone(),
+    });
+    let names: Vec<_> = names.collect();
     let ports = NONE
         .split_once("`default_nettype none")
         .and_then(|(_, rest)| rest.split_once(");\n"))
@@ -392,7 +435,7 @@ fn head(names: &[&str], stages: &[Stage], result_bits: usize) -> String {
     format!(
         "// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1\n\
          //\n\
-         // fb_pe_chain: what happens to objects between network and store.\n\
+         // fb_pe_chain: what happens to objects between network and store, and on the way back.\n\
          //\n\
          // Made from a pipeline's file: change that, not this. Built in the place of the chain of no\n\
          // elements, which has the same ports. The elements, in order:\n\
@@ -405,11 +448,9 @@ fn head(names: &[&str], stages: &[Stage], result_bits: usize) -> String {
     // REUSE-IgnoreEnd
 }
 
-/// What is known of the packets that are inside, in front of who asks for it: of the chain, or of a
-/// tap's branch.
-fn known(name: &str, wire: &str, tap: Option<usize>, before: &str) -> String {
+/// What is known of the packets that are inside, in front of who asks for it: `from` announces them.
+fn known(name: &str, wire: &str, from: &str, before: &str) -> String {
     let entry = |tag: &str| format!("{tag}[$clog2(INSIDE)-1:0]");
-    let from = tap.map_or("extent".to_owned(), |at| format!("known_{at}"));
     format!(
         "  fb_common_lutram #(\n      .Width($bits(extent_t)),\n      .Depth(INSIDE)\n  ) \
          u_{name} (\n      .clk,\n      .we({from}_valid),\n      .waddr({}),\n      \
@@ -461,6 +502,15 @@ impl Tap {
 }
 
 impl Placed<'_> {
+    /// Who announces the packets that come to it: the port of its direction, or its branch's tap.
+    fn source(&self) -> String {
+        match (self.stage.way, self.tap) {
+            (Way::Back, _) => "back".to_owned(),
+            (_, Some(at)) => format!("known_{at}"),
+            (_, None) => "extent".to_owned(),
+        }
+    }
+
     /// It, or who has its per-stream settings, is told what a packet is.
     fn asks(&self) -> bool {
         self.stage.element.extent || has_streams(self.stage)

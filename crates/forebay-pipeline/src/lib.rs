@@ -115,29 +115,32 @@ impl Pipeline {
         results.encrypted(self.key().and_then(|key| Cipher::of_key(key.len())))
     }
 
-    /// The element that encrypts, with its place, if there is one.
-    fn encrypting(&self) -> Option<(u64, &Stage)> {
-        (0..)
-            .zip(&self.pes)
-            .find(|(_, stage)| stage.element.encrypts)
+    /// Elements that encrypt or, on the way back, decrypt, with their places.
+    fn encrypting(&self) -> impl Iterator<Item = (u64, &RegisterValue)> {
+        let stages = (0..).zip(&self.pes);
+        let stages = stages.filter(|(_, stage)| stage.element.encrypts);
+        stages.filter_map(|(at, stage)| Some((at, stage.registers.get(element::KEY)?)))
     }
 
     /// The user's key, where an element encrypts.
     #[must_use]
     pub fn key(&self) -> Option<&[u8]> {
-        let (_, stage) = self.encrypting()?;
-        stage
-            .registers
-            .get(element::KEY)
-            .map(|value| &value.data[..])
+        self.encrypting().next().map(|(_, key)| &key.data[..])
     }
 
-    /// Where the recording's key is to be written: its place among all registers.
+    /// Where the recording's key is to be written: its places among all registers.
     #[must_use]
-    pub fn key_window(&self) -> Option<u64> {
-        let (at, stage) = self.encrypting()?;
-        let value = stage.registers.get(element::KEY)?;
-        Some(at * elements::WINDOW_BYTES + value.offset)
+    pub fn key_windows(&self) -> Vec<u64> {
+        let keys = self.encrypting();
+        keys.map(|(at, key)| at * elements::WINDOW_BYTES + key.offset)
+            .collect()
+    }
+
+    /// Whether what is sent of a recording is decrypted before.
+    #[must_use]
+    pub fn decrypts(&self) -> bool {
+        let mut back = self.pes.iter().filter(|stage| stage.way == Way::Back);
+        back.any(|stage| stage.element.encrypts)
     }
 
     /// What is written into the registers of its elements before it begins: where from the first

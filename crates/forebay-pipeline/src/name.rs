@@ -7,7 +7,8 @@ use super::field::Field;
 /// Longest name of an element or a setting.
 const NAME_MOST: usize = 40;
 /// Names of modules that are no elements.
-const TAKEN: [&str; 8] = [
+const TAKEN: [&str; 9] = [
+    "back_entry",
     "chain",
     "check",
     "check_result",
@@ -18,7 +19,7 @@ const TAKEN: [&str; 8] = [
     "windows",
 ];
 /// Keys of `[[pe]]` that are no settings.
-pub(super) const KEYS: [&str; 4] = ["name", "path", "tap", "streams"];
+pub(super) const KEYS: [&str; 5] = ["name", "path", "direction", "tap", "streams"];
 
 /// What is wrong with the name of an element: it is part of a module's.
 pub fn name_fault(name: &str) -> Option<&'static str> {
@@ -42,7 +43,7 @@ pub(super) fn named_well(field: &Field<'_>, name: &str, what: &str) -> Result<()
     if KEYS.contains(&name) || name_fault(name).is_some_and(|_| !TAKEN.contains(&name)) {
         return Err(field.refuse(
             &format!(
-                "{name} is no name of {what}: small letters, digits and _, and not name, path, streams or tap"
+                "{name} is no name of {what}: small letters, digits and _, and not name, path, direction, streams or tap"
             ),
             "choose another name",
         ));

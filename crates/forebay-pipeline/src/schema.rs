@@ -83,6 +83,8 @@ pub(super) struct Stage {
     name: String,
     /// The folder of an element of your own.
     path: Option<String>,
+    /// Whether it works on what is received, or on what is read back.
+    direction: Option<Direction>,
     /// It gets a copy, and the original goes on past it.
     tap: Option<Tap>,
     /// Streams with settings of their own.
@@ -115,6 +117,14 @@ pub(super) enum RegisterBytes {
     File(String),
     /// Two hexadecimal digits each.
     Hex(String),
+}
+
+/// Where an element stands: on the way onto the drives, or on the way back from them.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(super) enum Direction {
+    In,
+    Back,
 }
 
 /// What happens where a branch has no room, or that an element goes on in that of the one before.

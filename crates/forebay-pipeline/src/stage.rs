@@ -26,6 +26,8 @@ pub enum Way {
     },
     /// What comes from the element before it, in that one's branch.
     Follow,
+    /// What is read to be sent.
+    Back,
 }
 
 /// An element in its place, with its settings.
@@ -64,69 +66,25 @@ pub(super) fn check(
     let mut stages: Vec<Stage> = Vec::new();
     for (index, keys) in raw.iter().enumerate() {
         let new = stage(file, index, keys, paths)?;
+        let name = file.field(format!("pe[{index}].name"), &keys["name"]);
         let other = |old: &Stage| {
             old.element.name == new.element.name && old.element.files != new.element.files
         };
-        if let (Some(name), true) = (keys.get("name"), stages.iter().any(other)) {
-            return Err(file.field(format!("pe[{index}].name"), name).refuse(
+        if stages.iter().any(other) {
+            return Err(name.refuse(
                 "an element of this name and from another folder is in the pipeline",
                 "give one of the two another name: their modules have the same",
             ));
         }
-        if let (Some(tap), Way::Follow) = (keys.get("tap"), new.way)
-            && stages.last().is_none_or(|old| old.way == Way::Through)
-        {
-            return Err(file.field(format!("pe[{index}].tap"), tap).refuse(
-                "the element before it is in no branch",
-                "begin one there: tap = \"wait\" or tap = \"skip\"",
-            ));
-        }
-        let other = stages
-            .iter()
-            .find(|old| old.element.judges() && new.element.judges());
-        if let (Some(name), Some(other)) = (keys.get("name"), other) {
-            return Err(file.field(format!("pe[{index}].name"), name).refuse(
-                &format!(
-                    "an object has one result, and {} makes it",
-                    other.element.name
-                ),
-                "take one of the two out",
-            ));
-        }
-        if let (Some(name), Some(old)) = (keys.get("name"), stages.last())
-            && old.element.encrypts
-        {
-            return Err(file.field(format!("pe[{index}].name"), name).refuse(
-                &format!(
-                    "{} encrypts, and nothing of what it gives can be worked on",
-                    old.element.name
-                ),
-                "let it be the last one",
-            ));
-        }
-        if let (Some(name), true) = (keys.get("name"), new.element.encrypts) {
-            let field = file.field(format!("pe[{index}].name"), name);
-            if new.way != Way::Through {
-                return Err(field.refuse(
-                    "it encrypts what is stored, and not a copy",
-                    "leave tap out",
-                ));
-            }
-            let mut before = stages.iter().filter(|old| old.way == Way::Through);
-            if let Some(old) = before.find(|old| old.element.resizes) {
-                return Err(field.refuse(
-                    &format!(
-                        "what it encrypts is to stand where it came from, and {} changes lengths",
-                        old.element.name
-                    ),
-                    "take one of the two out",
-                ));
-            }
+        match new.way {
+            Way::Back => check_back(&name, &new, keys.contains_key("tap"), &stages)?,
+            _ => check_in(file, (index, &name, keys.get("tap")), &new, &stages)?,
         }
         stages.push(new);
     }
     for (index, keys) in raw.iter().enumerate() {
         let (stage, behind) = (&stages[index], stages[index + 1..].iter());
+        let behind = behind.filter(|stage| stage.way != Way::Back);
         let mut branch = behind.take_while(|stage| stage.way == Way::Follow);
         let judges = stage.element.judges() || branch.any(|stage| stage.element.judges());
         if let (Some(tap), Way::Tap { .. }, false) = (keys.get("tap"), stage.way, judges) {
@@ -135,8 +93,99 @@ pub(super) fn check(
                 "let an element with results follow, or leave tap out",
             ));
         }
+        if stage.way == Way::Back && stage.element.encrypts {
+            let key = |stage: &Stage| stage.registers.get(KEY).map(|key| key.data.clone());
+            let stored = stages.iter().find(|other| {
+                other.way != Way::Back && other.element.encrypts && key(other) == key(stage)
+            });
+            if stored.is_none() {
+                return Err(file
+                    .field(format!("pe[{index}].name"), &keys["name"])
+                    .refuse(
+                        "nothing that is stored is encrypted with its key",
+                        "let both directions have an element that encrypts, with the same key",
+                    ));
+            }
+        }
     }
     Ok(stages)
+}
+
+/// Refuses an element that cannot stand where what was received goes to be stored.
+fn check_in(
+    file: &File,
+    (index, name, tap): (usize, &Field<'_>, Option<&Place>),
+    new: &Stage,
+    stages: &[Stage],
+) -> Result<()> {
+    let before = || stages.iter().filter(|old| old.way != Way::Back);
+    if let (Some(tap), Way::Follow) = (tap, new.way)
+        && before()
+            .next_back()
+            .is_none_or(|old| old.way == Way::Through)
+    {
+        return Err(file.field(format!("pe[{index}].tap"), tap).refuse(
+            "the element before it is in no branch",
+            "begin one there: tap = \"wait\" or tap = \"skip\"",
+        ));
+    }
+    let other = before().find(|old| old.element.judges() && new.element.judges());
+    if let Some(other) = other {
+        return Err(name.refuse(
+            &format!(
+                "an object has one result, and {} makes it",
+                other.element.name
+            ),
+            "take one of the two out",
+        ));
+    }
+    if let Some(old) = before().next_back().filter(|old| old.element.encrypts) {
+        return Err(name.refuse(
+            &format!(
+                "{} encrypts, and nothing of what it gives can be worked on",
+                old.element.name
+            ),
+            "let it be the last one",
+        ));
+    }
+    if !new.element.encrypts {
+        return Ok(());
+    }
+    if new.way != Way::Through {
+        return Err(name.refuse(
+            "it encrypts what is stored, and not a copy",
+            "leave tap out",
+        ));
+    }
+    let mut before = before().filter(|old| old.way == Way::Through);
+    match before.find(|old| old.element.resizes) {
+        None => Ok(()),
+        Some(old) => Err(name.refuse(
+            &format!(
+                "what it encrypts is to stand where it came from, and {} changes lengths",
+                old.element.name
+            ),
+            "take one of the two out",
+        )),
+    }
+}
+
+/// Refuses an element that cannot stand where what is read goes to be sent.
+fn check_back(name: &Field<'_>, new: &Stage, taps: bool, stages: &[Stage]) -> Result<()> {
+    let mut before = stages.iter().filter(|old| old.way == Way::Back);
+    let limit = if taps || new.element.judges() {
+        "what is sent has no results, and so no branches"
+    } else if new.element.resizes {
+        "the length of an object is sent in front of it, and this one changes it"
+    } else if new.element.encrypts && before.next().is_some() {
+        "it decrypts, and nothing can work on what it gets"
+    } else {
+        return Ok(());
+    };
+    Err(name.refuse(
+        limit,
+        "take it out, or let it be the first one of its direction",
+    ))
 }
 
 fn stage(
@@ -160,7 +209,12 @@ fn stage(
         Some(path) => named(&name, &file.folder().join(field("path", path).text()?))?,
         None => found(&name, paths)?,
     };
+    let back = match keys.get("direction") {
+        None => false,
+        Some(value) => field("direction", value).word(&[("in", false), ("back", true)])?,
+    };
     let way = match keys.get("tap") {
+        _ if back => Way::Back,
         None => Way::Through,
         Some(tap) => field("tap", tap).word(&[
             ("wait", Way::Tap { skips: false }),

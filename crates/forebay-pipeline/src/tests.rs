@@ -301,6 +301,12 @@ fn the_chain_is_the_one_that_was_simulated() {
          [[pe]]\nname = \"mean\"\ntap = \"follow\"",
         "add_tap.sv",
     );
+    is_golden(
+        "[[pe]]\nname = \"add\"\n[[pe]]\nname = \"add\"\ndirection = \"back\"\n\
+         [[pe]]\nname = \"pass\"\n[[pe]]\nname = \"add\"\ndirection = \"back\"\n\
+         [[pe.streams]]\nstream = 0\naddend = 3",
+        "add_back.sv",
+    );
     let text = "[source]\nstream = 3\nstreams = 4\n[[pe]]\nname = \"add\"\n[[pe]]\nname = \"add\"\n\
                 addend = 5\n[[pe.streams]]\nstream = 4\naddend = 9\n[[pe.streams]]\nstream = 6\n\
                 on = false";

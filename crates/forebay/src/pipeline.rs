@@ -113,6 +113,7 @@ fn grid(pipeline: &Pipeline) -> Grid {
             Way::Tap { skips: false } => format!("of a copy, for which the original waits: {how}"),
             Way::Tap { skips: true } => format!("of a copy, where there is room for it: {how}"),
             Way::Follow => format!("in the same branch: {how}"),
+            Way::Back => format!("of what is read to be sent: {how}"),
         };
         grid.row([&format!("pe {index}"), &stage.element.name, &how]);
     }

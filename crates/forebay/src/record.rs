@@ -114,8 +114,10 @@ pub fn replay(args: &ReplayArgs) -> Result<Exit> {
 
 /// Says that what is sent of a recording is not decrypted.
 fn note_what_is_sent(pipeline: &Pipeline) {
-    if pipeline.key().is_some() {
-        eprintln!("note: the pipeline encrypts objects, and what is sent of them is not decrypted");
+    if pipeline.key().is_some() && !pipeline.decrypts() {
+        eprintln!(
+            "note: the pipeline encrypts objects, and what is sent of them is not decrypted; an element with direction = \"back\" does that"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_pe_chain: what happens to objects between network and store.
+// fb_pe_chain: what happens to objects between network and store, and on the way back.
 //
 // Made from a pipeline's file: change that, not this. Built in the place of the chain of no
 // elements, which has the same ports. The elements, in order:
@@ -72,7 +72,28 @@ module fb_pe_chain
     output logic                       m_axis_result_tuser,
     output logic [PACKET_TAG_BITS-1:0] m_axis_result_tid,
 
-    output logic unseen  // for one cycle: an object ends of which a branch did not see all
+    output logic unseen,  // for one cycle: an object ends of which a branch did not see all
+
+    // The way back: objects that are read to be sent, and what is known of each, in the same way.
+    input wire                                back_valid,
+    input wire          [PACKET_TAG_BITS-1:0] back_tid,
+    input wire extent_t                       back,
+
+    input  wire                        s_axis_back_tvalid,
+    output logic                       s_axis_back_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_back_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_back_tkeep,
+    input  wire                        s_axis_back_tlast,
+    input  wire  [                1:0] s_axis_back_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_back_tid,
+
+    output logic                       m_axis_back_tvalid,
+    input  wire                        m_axis_back_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_back_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_back_tkeep,
+    output logic                       m_axis_back_tlast,
+    output logic [                1:0] m_axis_back_tuser,
+    output logic [PACKET_TAG_BITS-1:0] m_axis_back_tid
 );
 
   logic copy_1_tvalid;
@@ -319,6 +340,13 @@ module fb_pe_chain
       .tid(result_1_tid)
   );
 
+  assign m_axis_back_tvalid = s_axis_back_tvalid;
+  assign s_axis_back_tready = m_axis_back_tready;
+  assign m_axis_back_tdata = s_axis_back_tdata;
+  assign m_axis_back_tkeep = s_axis_back_tkeep;
+  assign m_axis_back_tlast = s_axis_back_tlast;
+  assign m_axis_back_tuser = s_axis_back_tuser;
+  assign m_axis_back_tid = s_axis_back_tid;
   // Behind the branch nothing is stored.
   assign copy_3_tready = 1'b1;
   assign status[64*0+:64*2] = '0;

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import random
-import struct
 
 import cocotb
 from cocotb.triggers import FallingEdge, Timer, with_timeout
 from cocotbext.axi import AxiStreamSink
 
 import harness
-from extents import PATIENCE_US, Reader, size
+from extents import PATIENCE_US, Reader, size, word_stream
+from forebay import spec
 from runner import simulate
 
 DEPTH = 16
@@ -23,9 +23,9 @@ class Bench:
     def __init__(self, dut, fail: float = 0.0) -> None:
         self.dut = dut
         self.reader = Reader(dut, fail)
-        self.heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head")
+        self.heads = word_stream(AxiStreamSink, dut, "m_axis_head")
         self.objects = harness.axi_stream(AxiStreamSink, dut, "m_axis_object")
-        self.ordered: list[tuple[int, int, int]] = []
+        self.ordered: list[tuple[int, ...]] = []
         self.done = self.failed = 0
 
     async def start(self) -> None:
@@ -45,8 +45,16 @@ class Bench:
     async def order(self, length: int) -> None:
         """Give an order, as soon as there is room."""
         dut = self.dut
-        self.ordered.append((random.getrandbits(64), length, random.getrandbits(64)))
-        names = ("order_address", "order_bytes", "order_object")
+        beside = (random.getrandbits(bits) for bits in (64, 16, 64, 64))
+        self.ordered.append((random.getrandbits(64), length, *beside))
+        names = (
+            "order_address",
+            "order_bytes",
+            "order_object",
+            "order_stream",
+            "order_offset",
+            "order_nonce",
+        )
         for name, value in zip(names, self.ordered[-1], strict=True):
             getattr(dut, name).value = value
         dut.order_valid.value = 1
@@ -58,15 +66,18 @@ class Bench:
 
     async def check(self) -> None:
         """Take an object for each order: what was read, and the word beside it."""
-        for place, (_, length, number) in enumerate(self.ordered):
+        for place, (_, length, number, stream, offset, nonce) in enumerate(self.ordered):
             packet = await with_timeout(self.objects.recv(compact=False), PATIENCE_US, "us")
             word = await with_timeout(self.heads.recv(), PATIENCE_US, "us")
-            assert struct.unpack("<QQ", bytes(word.tdata)) == (number, length)
+            assert word.tdata[0] == number | length << 64
+            assert word.tuser == nonce | offset << 64 | stream << 128
             kept = list(packet.tkeep or [1] * len(packet.tdata))
             count = sum(kept)
             assert kept == [1] * count + [0] * (len(kept) - count)
             data, code = self.reader.sent[place]
             found = bytes(packet.tdata[:count])
+            users = packet.tuser if isinstance(packet.tuser, list) else [packet.tuser]
+            assert users[-1] == (spec.PACKET_PART if code else spec.PACKET_ENDS_OBJECT)
             # Where the read failed its code comes behind what there was of it.
             assert found == data + (bytes([code]) if code else b"")
         assert self.reader.commands == [order[:2] for order in self.ordered]

@@ -61,7 +61,7 @@ class Bench:
         self.heads = harness.axi_stream(AxiStreamSource, dut, "s_axis_extent")
         self.results = word_stream(AxiStreamSource, dut, "s_axis_result")
         self.fetched = harness.axi_stream(AxiStreamSink, dut, "m_axis_object")
-        self.fetched_heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head")
+        self.fetched_heads = word_stream(AxiStreamSink, dut, "m_axis_head")
         self.region = Region(0, 0, False)
         self.due: list[Row] = []
         self.session = uuid.UUID(int=0)
@@ -563,20 +563,28 @@ async def fetches(dut) -> None:
     assert await bench.get("fetch") == 0
     orders = []
     for _ in range(ORDERS + 1):
-        orders.append((random.getrandbits(64), random.randrange(1, 500), random.getrandbits(64)))
-        for name, value in zip(("address", "bytes", "object"), orders[-1], strict=True):
+        wide, stream = (random.getrandbits(64) for _ in range(4)), random.getrandbits(16)
+        address, number, offset, nonce = wide
+        orders.append((address, random.randrange(1, 500), number, offset, nonce, stream))
+        for name, value in zip(
+            ("address", "bytes", "object", "offset", "nonce"), orders[-1], strict=False
+        ):
             await bench.put(f"fetch_{name}", value)
         assert await bench.get("fetch", "refused") == 0
-        await bench.put("fetch", 1)
+        await bench.put("fetch", 1 | stream << 16)
     assert await bench.get("fetch", "refused") == 1
     assert await bench.get("status", "fetches") == ORDERS
     bench.reader.sink.pause = False
     await bench.until("status", "fetches")
     await bench.until("status", "fetching")
     assert bench.reader.commands == [order[:2] for order in orders[:ORDERS]]
-    for (_, length, number), (data, code) in zip(orders, bench.reader.sent, strict=False):
-        word = bytes((await bench.fetched_heads.recv()).tdata)
-        assert struct.unpack("<QQ", word) == (number, length)
+    for order, (data, code) in zip(orders, bench.reader.sent, strict=False):
+        _, length, number, offset, nonce, stream = order
+        word = await bench.fetched_heads.recv()
+        assert (
+            word.tdata[0] == number | length << 64
+            and word.tuser == nonce | offset << 64 | stream << 128
+        )
         assert bytes((await bench.fetched.recv()).tdata) == data + (bytes([code]) if code else b"")
     failed = sum(code != 0 for _, code in bench.reader.sent)
     assert await bench.get("fetched") == ORDERS | failed << 32 and failed
@@ -622,9 +630,12 @@ async def replays(dut, layout: str, stall: float) -> None:
     found = {}
     while await bench.get("status", "fetching") or not bench.fetched.empty():
         while not bench.fetched.empty():
-            number, length = struct.unpack("<QQ", bytes((await bench.fetched_heads.recv()).tdata))
+            word = await bench.fetched_heads.recv()
+            number, length = word.tdata[0] % 2**64, word.tdata[0] >> 64
             found[number] = bytes((await bench.fetched.recv()).tdata)
-            assert len(found[number]) == length
+            assert len(found[number]) == length and word.tuser == (
+                0 if number == 999 else STREAM << 128
+            )
     assert found.pop(999) == bytes(100)
     assert found == {7 + turn: sent[turn].data for turn in range(13, 74)}
     assert list(found) == sorted(found)

@@ -92,7 +92,8 @@ class Index:
             bad = spec.ROW_SKIPPED | spec.ROW_FAILED
             inside = self.data <= each.address and each.address + each.length <= end
             if each.flags & (spec.ROW_WHOLE | bad) == spec.ROW_WHOLE and each.length and inside:
-                orders.append((each.address, each.length, each.object))
+                nonce = each.nonce if FORM.cipher else 0
+                orders.append((each.address, each.length, each.object, nonce))
             else:
                 passed += 1
         return orders, passed
@@ -129,7 +130,7 @@ class Bench:
 
     async def take(self) -> None:
         """Take orders."""
-        names = ("order_address", "order_bytes", "order_object")
+        names = ("order_address", "order_bytes", "order_object", "order_nonce")
         while True:
             await harness.step(self.dut.clk)
             self.dut.order_ready.value = int(random.random() >= self.stall)
@@ -312,3 +313,8 @@ def test_replay() -> None:
 def test_other_results() -> None:
     """In an index whose results have other columns."""
     forms.simulate(__file__, "fb_store_replay", forms.MANY)
+
+
+def test_nonces() -> None:
+    """In an index of encrypted objects: each order has its nonce."""
+    forms.simulate(__file__, "fb_store_replay", forms.ENCRYPTED)

@@ -134,7 +134,7 @@ pub fn replay(
     objects: (u64, u64),
     rate: u64,
 ) -> Result<Replayed> {
-    let (superblock, wanted) = look(session, pipeline.source.stream, objects)?;
+    let (superblock, wanted) = look(session, pipeline, objects)?;
     let own = pipeline.results();
     if superblock.version < VERSION || superblock.schema != own {
         return Err(Failure::new(
@@ -159,9 +159,17 @@ pub fn replay(
 }
 
 /// What a host sees: the recording, and where its index has the objects.
-fn look(session: &mut Session, stream: u16, range: (u64, u64)) -> Result<(Superblock, Wanted)> {
+fn look(
+    session: &mut Session,
+    pipeline: &Pipeline,
+    range: (u64, u64),
+) -> Result<(Superblock, Wanted)> {
+    let stream = pipeline.source.stream;
     let drives = Drives::of(session)?;
-    let recording = Recording::open(&drives)?;
+    let mut recording = Recording::open(&drives)?;
+    if let (true, Some(key)) = (pipeline.decrypts(), setup::form(pipeline).1) {
+        recording = recording.with_key(&key)?;
+    }
     let superblock = *recording.superblock();
     if superblock.mode == Mode::Packets {
         return Err(Failure::new(

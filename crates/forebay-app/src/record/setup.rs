@@ -132,27 +132,27 @@ pub fn form(pipeline: &Pipeline) -> (Schema, Option<Key>) {
     (pipeline.results(), pipeline.key().and_then(Key::new))
 }
 
-/// What is written into registers of elements; the key of one that encrypts becomes the recording's.
+/// What is written into registers of elements; the key of those that encrypt becomes the recording's.
 fn registers(pipeline: &Pipeline, superblock: &Superblock) -> Vec<RegisterWrite> {
     let writes = pipeline.registers().into_iter();
     let mut writes: Vec<_> = writes
         .map(|(offset, data)| RegisterWrite { offset, data })
         .collect();
-    if let (Some(key), Some(window)) = (form(pipeline).1, pipeline.key_window()) {
-        let key = key.derive(superblock.session);
-        let load = match key.cipher() {
-            Cipher::Aes128 => elements::KEY_LOAD_128,
-            Cipher::Aes256 => elements::KEY_LOAD_256,
-        };
-        let data = key.bytes().to_vec();
-        writes.push(RegisterWrite {
-            offset: window,
-            data,
-        });
-        writes.push(RegisterWrite {
-            offset: window + elements::KEY_CONTROL_AT,
-            data: load.to_le_bytes().to_vec(),
-        });
+    let Some(key) = form(pipeline).1 else {
+        return writes;
+    };
+    let key = key.derive(superblock.session);
+    let load = match key.cipher() {
+        Cipher::Aes128 => elements::KEY_LOAD_128,
+        Cipher::Aes256 => elements::KEY_LOAD_256,
+    };
+    for window in pipeline.key_windows() {
+        let control = (
+            window + elements::KEY_CONTROL_AT,
+            load.to_le_bytes().to_vec(),
+        );
+        let both = [(window, key.bytes().to_vec()), control];
+        writes.extend(both.map(|(offset, data)| RegisterWrite { offset, data }));
     }
     writes
 }

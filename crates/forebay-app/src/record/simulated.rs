@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forebay_cosim::{FPGA, System};
 use forebay_driver::record::{Observer, Plan, Recorder, Stage};
-use forebay_driver::{Error, NetPort};
+use forebay_driver::{Error, Fetch, NetPort};
 use forebay_model::net::Network;
 use forebay_pipeline::Sink;
 use forebay_spec::store::schema::Schema;
@@ -102,7 +102,14 @@ pub fn simulate(
 fn send_back(recorder: &mut Recorder<'_, System>, recorded: &mut Recorded) -> Result<()> {
     let progress = Progress::count("objects back to the wire", recorded.rows.len() as u64);
     let stored = recorded.rows.iter().filter(|row| row.stored());
-    let objects = stored.map(|row| (row.address, u64::from(row.length), row.object));
+    let objects = stored.map(|row| Fetch {
+        address: row.address,
+        bytes: row.length.into(),
+        object: row.object,
+        stream: row.stream,
+        offset: row.offset,
+        nonce: row.nonce,
+    });
     recorder.send_back(objects, |count| progress.at(count))?;
     recorded.counted.recorder = recorder.recorder_counters()?;
     recorded.wire = recorder.bus().network().map(Network::counters);

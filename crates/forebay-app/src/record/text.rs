@@ -123,6 +123,7 @@ fn elements(report: &Report) -> String {
             Way::Tap { skips: false } => format!("a copy to {name}"),
             Way::Tap { skips: true } => format!("a copy, if there is room, to {name}"),
             Way::Follow => format!("in the branch to {name}"),
+            Way::Back => format!("{name} on the way back"),
         }
     });
     let names: Vec<String> = names.collect();

@@ -9,7 +9,7 @@ use crate::common::{profile, system};
 use forebay_cosim::{Config, Error, FPGA, System, rtl};
 use forebay_driver::net_port::{Destination, NetSettings, Thresholds};
 use forebay_driver::recorder_port::{Layout, RecorderCounters, Recording, Region};
-use forebay_driver::{NetPort, RecorderPort};
+use forebay_driver::{Fetch, NetPort, RecorderPort};
 use forebay_model::net::{
     Addresses, Direction, Frame, Network, Objects, Settings, Source, Tap, objects_of, pattern,
 };
@@ -276,8 +276,13 @@ fn what_was_recorded_is_sent_back() {
     };
     net.set_destination(&mut system, &to).expect("can be");
     for row in rows(&system, &recording()) {
-        let (bytes, object) = (row.length.into(), row.object + 10);
-        let ordered = recorder.fetch(&mut system, row.address, bytes, object, LIMIT);
+        let wanted = Fetch {
+            address: row.address,
+            bytes: row.length.into(),
+            object: row.object + 10,
+            ..Fetch::default()
+        };
+        let ordered = recorder.fetch(&mut system, &wanted, LIMIT);
         ordered.expect("ordered");
     }
     recorder.finish_fetches(&mut system, LIMIT).expect("ends");

@@ -208,3 +208,41 @@ fn what_encrypts_has_a_key_a_nonce_and_a_count() {
         }
     }
 }
+
+#[test]
+fn the_way_back_decrypts_what_was_encrypted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("fb_pe_cut.toml");
+    fs::write(path, "description = \"\"\nresizes = true\n").expect("a file");
+    fs::write(folder.path().join("fb_pe_cut.sv"), "").expect("a file");
+    for (name, byte) in [("key", 1), ("other", 2)] {
+        fs::write(folder.path().join(name), [byte; 16]).expect("a file");
+    }
+    let of = |name: &str, key: &str| {
+        let key = folder.path().join(key);
+        format!("[[pe]]\nname = \"{name}\"\nkey = {{ file = \"{}\" }}\n", key.display())
+    };
+    let plain = |name: &str| format!("[[pe]]\nname = \"{name}\"\n");
+    let back = "direction = \"back\"\n";
+    let encrypts = of("aes_ctr", "key");
+    let decrypts = encrypts.clone() + back;
+    let found = good(&(plain("add") + &encrypts + &decrypts + &plain("add") + back));
+    assert!(found.decrypts());
+    assert_eq!(found.key_windows(), [0x1000, 0x2000]);
+    assert!(!good(&encrypts).decrypts());
+    // Which direction comes first in the file is the same.
+    assert_eq!(good(&(decrypts.clone() + &encrypts)).key(), Some(&[1; 16][..]));
+    let cut = format!("{}path = \"{}\"\n{back}", plain("cut"), folder.path().display());
+    for (text, what) in [
+        (decrypts.clone(), "nothing that is stored is encrypted"),
+        (encrypts.clone() + &of("aes_ctr", "other") + back, "nothing that is stored"),
+        (encrypts.clone() + &plain("add") + back + &decrypts, "nothing can work on what it gets"),
+        (plain("mean") + back, "no results"),
+        (plain("pass") + back + "tap = \"wait\"\n", "no branches"),
+        (cut, "the length of an object"),
+        (plain("pass") + "direction = \"out\"\n", "\"in\", \"back\""),
+    ] {
+        let said = complaint(&text);
+        assert!(said.contains(what), "{text}: {said}");
+    }
+}

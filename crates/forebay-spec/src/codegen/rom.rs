@@ -294,6 +294,8 @@ fn index(out: &mut impl Write, layout: &Layout) -> Result {
         ("LENGTH", layout::LENGTH),
         ("STREAM", layout::STREAM),
         ("FLAGS", layout::FLAGS),
+        // 0 where there is none.
+        ("NONCE", layout::NONCE),
     ] {
         writeln!(
             out,

@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x3152424600020200 "Version: Identity of the recorder and version of this register map." {
+    version @ 0x000 = 0x3152424600020300 "Version: Identity of the recorder and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -90,6 +90,7 @@ registers! {
     fetch @ 0x0a8 = 0x0 "Fetch: Writing 1 requests the object above; up to 16 may wait." {
         GO = 0, 1, "Go: Reads 0.";
         REFUSED = 1, 1, "Refused: It was requested while 16 waited, or without bytes. Write 1 to clear.";
+        STREAM = 16, 16, "Stream: The stream that elements of the way back are told.";
     }
     fetched @ 0x0b0 "Fetched." {
         OBJECTS = 0, 32, "Objects: Objects read to their end.";
@@ -158,5 +159,11 @@ registers! {
         PAGES = 12, 52, "Pages: In a ring, bytes that data may be ahead of the newest index record that is on the SSD, or lost; 0: any number. Else at least 4 MiB and four times the stride, and at most a quarter of the region. An extent longer than half of it is cut.";
     }
     element_status @ 0x180 [8] "Status of elements: What the processing elements say of themselves: the word of the first one of the chain, and so on. The element's documentation says what it means." {
+    }
+    fetch_nonce @ 0x1c0 = 0x0 "Fetch nonce." {
+        NONCE = 0, 64, "Nonce: The nonce that elements of the way back are told, of an object that is encrypted.";
+    }
+    fetch_offset @ 0x1c8 = 0x0 "Fetch offset." {
+        BYTES = 0, 64, "Bytes: Where in its object the object that is read begins, in bytes, if it is a part of one; elements of the way back are told.";
     }
 }
