@@ -286,7 +286,7 @@ def sent_by(path: Path) -> list[tuple[int, bytes]]:
 
 @pytest.mark.parametrize("back", [False, True])
 def test_what_is_sent(forebay: Run, tmp_path: Path, back: bool) -> None:
-    """Sent at once or replayed later, objects come as they are stored, or decrypted on the way back."""
+    """Sent at once or replayed, objects come as they are stored, or decrypted on the way back."""
     sizes = (50_001, 1_300_000, 1_300_003)
     plain = [random.Random(seed).randbytes(size) for seed, size in enumerate(sizes)]
     (tmp_path / "key").write_bytes(bytes(range(16)))

@@ -43,7 +43,7 @@ class Bench(elements.Bench):
                 continue
             if dut.m_axis_object_tvalid.value == 1:
                 tag = int(dut.m_axis_object_tid.value)
-                assert tag in self.open, "a beat of an object that nobody knows"
+                assert tag in self.open, "a beat of an object that was not announced"
                 if dut.m_axis_object_tready.value == 1 and dut.m_axis_object_tlast.value == 1:
                     self.open.remove(tag)
             if dut.extent_valid.value == 1:
@@ -116,7 +116,7 @@ async def rate(dut) -> None:
 
 @cocotb.test()
 async def no_more_than_there_are_tags(dut) -> None:
-    """Objects wait while OBJECTS are inside, whose heads nobody has taken; one lets one in."""
+    """Objects wait while OBJECTS are inside, whose heads are not taken; one lets one in."""
     bench = Bench(dut)
     await bench.start()
     bench.passed.pause = True

@@ -220,7 +220,10 @@ fn the_way_back_decrypts_what_was_encrypted() {
     }
     let of = |name: &str, key: &str| {
         let key = folder.path().join(key);
-        format!("[[pe]]\nname = \"{name}\"\nkey = {{ file = \"{}\" }}\n", key.display())
+        format!(
+            "[[pe]]\nname = \"{name}\"\nkey = {{ file = \"{}\" }}\n",
+            key.display()
+        )
     };
     let plain = |name: &str| format!("[[pe]]\nname = \"{name}\"\n");
     let back = "direction = \"back\"\n";
@@ -231,12 +234,25 @@ fn the_way_back_decrypts_what_was_encrypted() {
     assert_eq!(found.key_windows(), [0x1000, 0x2000]);
     assert!(!good(&encrypts).decrypts());
     // Which direction comes first in the file is the same.
-    assert_eq!(good(&(decrypts.clone() + &encrypts)).key(), Some(&[1; 16][..]));
-    let cut = format!("{}path = \"{}\"\n{back}", plain("cut"), folder.path().display());
+    assert_eq!(
+        good(&(decrypts.clone() + &encrypts)).key(),
+        Some(&[1; 16][..])
+    );
+    let cut = format!(
+        "{}path = \"{}\"\n{back}",
+        plain("cut"),
+        folder.path().display()
+    );
     for (text, what) in [
         (decrypts.clone(), "nothing that is stored is encrypted"),
-        (encrypts.clone() + &of("aes_ctr", "other") + back, "nothing that is stored"),
-        (encrypts.clone() + &plain("add") + back + &decrypts, "nothing can work on what it gets"),
+        (
+            encrypts.clone() + &of("aes_ctr", "other") + back,
+            "nothing that is stored",
+        ),
+        (
+            encrypts.clone() + &plain("add") + back + &decrypts,
+            "nothing can work on what it gets",
+        ),
         (plain("mean") + back, "no results"),
         (plain("pass") + back + "tap = \"wait\"\n", "no branches"),
         (cut, "the length of an object"),
