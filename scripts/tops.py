@@ -280,6 +280,11 @@ class Tops:
         pins = ["    input wire clk,", "    input wire rst,"]
         if mac:
             pins += ["", "    // Of the MAC.", "    input wire clk_mac,", "    input wire rst_mac,"]
+            pins += [
+                "",
+                "    // Of processing elements with a clock of their own; without any: clk and rst.",
+            ]
+            pins += ["    input wire clk_pe,", "    input wire rst_pe,"]
         streamers = ["bar", *inner["buses"], "db", "ctrl"]
         for name in [*mac, *([] if user else streams), *streamers, *behind]:
             pins += self.buses[name].pins()

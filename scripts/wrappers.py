@@ -24,7 +24,12 @@ PARAMETER = re.compile(r"^ +(localparam|parameter) (.*?) (\w+) = (.*?),?(?: *//.
 PIN = re.compile(r"^ +(input wire|output logic) (?:\[([^\]]+):0\] )?(\w+),?$", re.M)
 LITERAL = re.compile(r"\d+|\d+'[bdh][0-9a-f]+")
 # Clocks of the tops, with their resets and the polarity of these.
-CLOCKS = {"clk": ("rst", "HIGH"), "clk_mac": ("rst_mac", "HIGH"), "aclk": ("aresetn", "LOW")}
+CLOCKS = {
+    "clk": ("rst", "HIGH"),
+    "clk_mac": ("rst_mac", "HIGH"),
+    "clk_pe": ("rst_pe", "HIGH"),
+    "aclk": ("aresetn", "LOW"),
+}
 # Types of buses by a signal that only they have.
 TYPES = {"tvalid": "axis", "awvalid": "aximm"}
 VENDOR = "xilinx.com"
@@ -76,17 +81,24 @@ def read(name: str, source: str, prefixes: list[str]) -> Top:
     return Top(name, parameters, pins)
 
 
+def clock_of(top: Top, pin: Pin) -> str:
+    """Return the clock of a bus's pin."""
+    if "axis_mac" in pin.bus:
+        return "clk_mac"
+    return next(each.name for each in top.pins if each.name in CLOCKS)
+
+
 def attributes(top: Top, pin: Pin, first: bool) -> str:
     """Return the attributes of a pin; the first of a bus has the bus's parameters as well."""
     if pin.name in CLOCKS:
         reset, _ = CLOCKS[pin.name]
-        # The MAC's streams have the MAC's clock, all else the other one.
-        of_mac = pin.name == "clk_mac"
+        # The MAC's streams have the MAC's clock; no bus has that of elements.
         buses = dict.fromkeys(
-            each.bus for each in top.pins if each.bus and ("axis_mac" in each.bus) == of_mac
+            each.bus for each in top.pins if each.bus and clock_of(top, each) == pin.name
         )
-        info, about = "signal:clock:1.0 {} CLK", f"ASSOCIATED_BUSIF {':'.join(buses)}"
-        about += f", ASSOCIATED_RESET {reset}"
+        info, about = "signal:clock:1.0 {} CLK", f"ASSOCIATED_RESET {reset}"
+        if buses:
+            about = f"ASSOCIATED_BUSIF {':'.join(buses)}, {about}"
     elif pin.name in {reset for reset, _ in CLOCKS.values()}:
         polarity = next(level for reset, level in CLOCKS.values() if reset == pin.name)
         info, about = "signal:reset:1.0 {} RST", f"POLARITY ACTIVE_{polarity}"

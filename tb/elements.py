@@ -94,6 +94,7 @@ class Bench:
 
     def __init__(self, dut, stream: str = "object") -> None:
         self.dut = dut
+        self.beat = len(getattr(dut, f"s_axis_{stream}_tkeep"))  # bytes of one on its way in
         self.source = harness.axi_stream(AxiStreamSource, dut, f"s_axis_{stream}")
         self.sink = harness.axi_stream(AxiStreamSink, dut, f"m_axis_{stream}")
         judges = stream == "object" and hasattr(dut, "m_axis_result_tdata")
@@ -133,9 +134,9 @@ class Bench:
 
         Bytes past its end are noise, as they may be.
         """
-        pad = -len(data) % BEAT
-        last = (len(data) - 1) // BEAT * BEAT
-        users = [0] * last + [user] * BEAT
+        pad = -len(data) % self.beat
+        last = (len(data) - 1) // self.beat * self.beat
+        users = [0] * last + [user] * self.beat
         keep = [1] * len(data) + [0] * pad
         noise = random.randbytes(pad)
         tag, self.tag = self.tag, (self.tag + 1) % 2**spec.PACKET_TAG_BITS
@@ -154,7 +155,7 @@ class Bench:
         assert kept == [1] * len(data) + [0] * (len(kept) - len(data)), "TKEEP has another length"
         assert bytes(found.tdata[: len(data)]) == data, "bytes differ"
         users = found.tuser if isinstance(found.tuser, list) else [found.tuser] * len(kept)
-        assert users[-1] == user and not any(users[:-BEAT]), "TUSER differs"
+        assert users[-1] == user and not any(users[: -len(self.sink.bus.tkeep)]), "TUSER differs"
 
     async def result_word(self) -> tuple[int, int, int]:
         """Take the next result: TDATA, TID, TUSER."""
@@ -249,6 +250,6 @@ async def cycles_of(dut, beats: int, cfg: int = 0) -> tuple[int, int]:
         valid = getattr(dut, f"{prefix}_axis_object_tvalid")
         ready = getattr(dut, f"{prefix}_axis_object_tready")
         cocotb.start_soon(harness.record(dut.clk, valid, ready, found))
-    await bench.send(random.randbytes(beats * BEAT))
+    await bench.send(random.randbytes(beats * bench.beat))
     await with_timeout(bench.sink.recv(), 1, "ms")
     return gone[0] - came[0], gone[-1] - gone[0]

@@ -21,8 +21,10 @@ module fb_pe_chain
 ) (
     input  wire             clk,
     input  wire             rst,
-    input  wire  [8*64-1:0] cfg,    // of stage i from bit 64 * i on
-    output logic [8*64-1:0] status, // so does the status of stage i
+    input  wire             clk_pe,  // of elements with a clock of their own
+    input  wire             rst_pe,
+    input  wire  [8*64-1:0] cfg,     // of stage i from bit 64 * i on
+    output logic [8*64-1:0] status,  // so does the status of stage i
 
     // Registers of the stages, see fb_pe_windows.
     input  wire         s_axil_pe_awvalid,

@@ -5,7 +5,7 @@
 // What:        watches what goes into a PE and what comes out of it. Of packets: one comes out for
 //              each that went in, in order, and not before that one's end, with the TID that it had.
 //              TUSER may say that the packet is a part where it was none; else it stays.
-//              Of beats: TKEEP is all ones before the last one, and there 1 to 64 ones from bit 0;
+//              Of beats: TKEEP is all ones before the last one, and there one or more from bit 0;
 //              TUSER stands with TLAST; valid and payload hold. A packet that is inside as a whole
 //              goes on without another one coming.
 // Handshake:   watches only; drives nothing.
@@ -19,7 +19,8 @@
 module fb_pe_check
   import fb_spec_pkg::*;
 #(
-    parameter int unsigned Patience = 65536  // cycles from a packet's end to a beat
+    parameter int unsigned Patience = 65536,  // cycles from a packet's end to a beat
+    parameter int unsigned Bits = USER_DATA_BITS  // of a beat
 ) (
     input wire clk,
     input wire rst,
@@ -32,15 +33,15 @@ module fb_pe_check
 
     input wire                       out_valid,
     input wire                       out_ready,
-    input wire [ USER_DATA_BITS-1:0] out_data,
-    input wire [USER_BEAT_BYTES-1:0] out_keep,
+    input wire [           Bits-1:0] out_data,
+    input wire [         Bits/8-1:0] out_keep,
     input wire                       out_last,
     input wire [                1:0] out_user,
     input wire [PACKET_TAG_BITS-1:0] out_tid
 );
 
   fb_axis_check #(
-      .Width(USER_DATA_BITS + USER_BEAT_BYTES + 3 + PACKET_TAG_BITS),
+      .Width(Bits + Bits / 8 + 3 + PACKET_TAG_BITS),
       .Name ("m_axis_object")
   ) u_out (
       .clk,
@@ -103,7 +104,7 @@ module fb_pe_check
       assert (begins_q || out_tid == tid_q)
       else $error("fb_pe_check (%m): TID changes from %0d to %0d in a packet", tid_q, out_tid);
       keep_exact :
-      assert (out_last ? out_keep[0] && (out_keep & (out_keep + 64'd1)) == '0 : &out_keep)
+      assert (out_last ? out_keep[0] && (out_keep & (out_keep + 1'b1)) == '0 : &out_keep)
       else $error("fb_pe_check (%m): TKEEP is %x with TLAST %b", out_keep, out_last);
       user_with_last :
       assert (out_last || out_user == '0)

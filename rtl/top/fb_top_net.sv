@@ -13,7 +13,7 @@
 //
 //
 // Handshake: AXI4-Stream, from the MAC without TREADY; AXI4 (identifiers are echoed, answers stay in
-// order); AXI4-Lite. `rst` and `rst_mac` overlap for four cycles of the slower clock.
+// order); AXI4-Lite. `rst`, `rst_mac` and `rst_pe` overlap for four cycles of the slowest clock.
 // No path leads from an input to an output without a register.
 //
 // Does not implement: the MAC; streams for a user beside the network.
@@ -41,6 +41,10 @@ module fb_top_net #(
     // Of the MAC.
     input wire clk_mac,
     input wire rst_mac,
+
+    // Of processing elements with a clock of their own; without any: clk and rst.
+    input wire clk_pe,
+    input wire rst_pe,
 
     // From the MAC and to it; what comes from it cannot be stopped.
     input wire s_axis_mac_tvalid,

@@ -9,6 +9,7 @@ use std::{fs, io};
 use forebay_spec::codegen::render_rom;
 use forebay_spec::store::schema::Schema;
 
+use super::adapters::Adapters;
 use super::stage::Way;
 use super::{Pipeline, STAGES, Stage};
 
@@ -17,22 +18,29 @@ const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.
-const NEEDED: [&str; 12] = [
+const NEEDED: [&str; 19] = [
     "rtl/common/fb_spec_pkg.sv",
     "rtl/common/fb_common_fifo.sv",
     "rtl/common/fb_common_fifo_bram.sv",
     "rtl/common/fb_common_lutram.sv",
+    "rtl/common/fb_common_gray_sync.sv",
+    "rtl/common/fb_common_async.sv",
+    "rtl/common/fb_common_value_cdc.sv",
     "rtl/axis/fb_axis_check.sv",
     "rtl/axi/fb_axil_if.sv",
     "rtl/pe/fb_pe_pkg.sv",
     "rtl/pe/fb_pe_check.sv",
     "rtl/pe/fb_pe_check_result.sv",
+    "rtl/pe/fb_pe_narrow.sv",
+    "rtl/pe/fb_pe_widen.sv",
+    "rtl/pe/fb_pe_cdc.sv",
+    "rtl/pe/fb_pe_registers_cdc.sv",
     "rtl/pe/fb_pe_tap.sv",
     "rtl/pe/fb_pe_windows.sv",
     "rtl/pe/fb_pe_settings.sv",
 ];
 /// Signals of a stream, and their widths.
-const SIGNALS: [(&str, &str); 7] = [
+pub(super) const SIGNALS: [(&str, &str); 7] = [
     ("tvalid", ""),
     ("tready", ""),
     ("tdata", "[USER_DATA_BITS-1:0] "),
@@ -45,7 +53,7 @@ const SIGNALS: [(&str, &str); 7] = [
 const RECEIVED: (&str, &str) = ("s_axis_object", "m_axis_object");
 const READ: (&str, &str) = ("s_axis_back", "m_axis_back");
 /// Signals of the stream of results, and their widths.
-const RESULT: [(&str, &str); 5] = [
+pub(super) const RESULT: [(&str, &str); 5] = [
     ("tvalid", ""),
     ("tready", ""),
     ("tdata", "[ResultBits-1:0] "),
@@ -174,6 +182,8 @@ struct Placed<'a> {
     after: String,
     /// The tap whose branch it is in, by the place of its first element.
     tap: Option<usize>,
+    /// The stream of its results.
+    result: String,
 }
 
 /// Where each element stands, and the taps.
@@ -224,6 +234,9 @@ fn laid_out(stages: &[Stage]) -> (Vec<Placed<'_>>, Vec<Tap>) {
             before,
             after,
             tap: tap.map(|tap| tap.at),
+            result: tap.map_or("m_axis_result".to_owned(), |tap| {
+                format!("result_{}", tap.at)
+            }),
         });
     }
     (placed, taps)
@@ -239,7 +252,7 @@ fn wires((from, to): (&str, &str)) -> String {
 }
 
 /// Declares the signals of a stream.
-fn stream(signals: &[(&str, &str)], name: &str) -> String {
+pub(super) fn stream(signals: &[(&str, &str)], name: &str) -> String {
     let lines = signals.iter();
     lines
         .map(|(signal, width)| format!("  logic {width}{name}_{signal};\n"))
@@ -274,6 +287,9 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
     if stages.iter().any(has_streams) {
         text += "  setting_write_t [7:0] setting;\n";
     }
+    for each in &placed {
+        text += &each.adapters().declarations();
+    }
     for tap in &taps {
         let (at, end) = (tap.at, tap.end(&placed));
         text += &stream(&SIGNALS, end);
@@ -292,7 +308,7 @@ fn text(stages: &[Stage], result_bits: usize) -> String {
                 &format!("{wire}_{name}"),
                 &wire,
                 &each.source(),
-                &each.before
+                &each.adapters().near()
             )
         );
     }
@@ -461,7 +477,7 @@ fn known(name: &str, wire: &str, from: &str, before: &str) -> String {
 }
 
 /// Ports of a module and the signals of a stream that they are connected to.
-fn ports(signals: &[(&str, &str)], port: &str, wire: &str) -> Vec<(String, String)> {
+pub(super) fn ports(signals: &[(&str, &str)], port: &str, wire: &str) -> Vec<(String, String)> {
     let signals = signals.iter();
     signals
         .map(|(signal, _)| (format!("{port}_{signal}"), format!("{wire}_{signal}")))
@@ -502,6 +518,17 @@ impl Tap {
 }
 
 impl Placed<'_> {
+    fn adapters(&self) -> Adapters<'_> {
+        Adapters {
+            index: self.index,
+            element: &self.stage.element,
+            before: &self.before,
+            after: &self.after,
+            per_stream: has_streams(self.stage),
+            result: &self.result,
+        }
+    }
+
     /// Who announces the packets that come to it: the port of its direction, or its branch's tap.
     fn source(&self) -> String {
         match (self.stage.way, self.tap) {
@@ -520,9 +547,7 @@ impl Placed<'_> {
     fn text(&self) -> String {
         let (index, element) = (self.index, &self.stage.element);
         let name = &element.name;
-        let result = self
-            .tap
-            .map_or("m_axis_result".to_owned(), |at| format!("result_{at}"));
+        let (adapters, result) = (self.adapters(), &self.result);
 
         let mut text = String::new();
         let mut cfg = format!("cfg[64*{index}+:64]");
@@ -543,23 +568,25 @@ impl Placed<'_> {
             text.push('\n');
             cfg = settings;
         }
-        let mut all = vec![("cfg".to_owned(), cfg)];
-        all.extend(ports(&SIGNALS, "s_axis_object", &self.before));
+        text += &adapters.text(&cfg);
+        let mut all = vec![("cfg".to_owned(), adapters.cfg(cfg))];
+        all.extend(ports(&SIGNALS, "s_axis_object", &adapters.input()));
         if element.extent {
-            all.push(("extent".to_owned(), format!("extent_{index}")));
+            all.push(("extent".to_owned(), adapters.extent()));
         }
         if !element.status.is_empty() {
-            all.push(("status".to_owned(), format!("status[64*{index}+:64]")));
+            all.push(("status".to_owned(), adapters.status()));
         }
-        all.extend(ports(&SIGNALS, "m_axis_object", &self.after));
+        all.extend(ports(&SIGNALS, "m_axis_object", &adapters.output()));
         if element.judges() {
-            all.extend(ports(&RESULT, "m_axis_result", &result));
+            all.extend(ports(&RESULT, "m_axis_result", &adapters.results()));
         }
         if has_registers(self.stage) {
             let wires = REGISTERS.iter().enumerate();
             all.extend(wires.map(|(at, (port, wire))| {
                 let of = if at < ASKED { "request" } else { "response" };
-                (format!("s_axil_{port}"), format!("{of}[{index}].{wire}"))
+                let of = adapters.access(of);
+                (format!("s_axil_{port}"), format!("{of}.{wire}"))
             }));
         }
         let mut parameters: Vec<_> = self
@@ -576,7 +603,8 @@ impl Placed<'_> {
         if !parameters.is_empty() {
             let _ = write!(module, " #(\n{}\n  )", parameters.join(",\n"));
         }
-        text += &instance(&module, &format!("u_{index}_{name}"), &all);
+        let clocks = adapters.clocks();
+        text += &instance_on(clocks, &module, &format!("u_{index}_{name}"), &all);
 
         let watched = |side: &str, signals: &[&str], of: &str| {
             let signals = signals.iter();
@@ -598,7 +626,7 @@ impl Placed<'_> {
         let both = [came.clone(), gone].concat();
         text += &instance("fb_pe_check", &format!("u_check_{index}_{name}"), &both);
         if element.judges() {
-            let given = watched("", &["valid", "ready", "data", "user", "tid"], &result);
+            let given = watched("", &["valid", "ready", "data", "user", "tid"], result);
             let module = format!(
                 "fb_pe_check_result #(\n      .ResultBits(ResultBits),\n      .Patience  ({})\n  )",
                 element.patience
@@ -616,8 +644,25 @@ impl Placed<'_> {
 
 /// An instance of a module, on the clock of the chain.
 fn instance(module: &str, name: &str, ports: &[(String, String)]) -> String {
-    let mut lines = vec!["      .clk".to_owned(), "      .rst".to_owned()];
+    instance_on(["clk", "rst"], module, name, ports)
+}
+
+/// The same on this clock, with this reset; or on those that `ports` say.
+pub(super) fn instance_on<const N: usize>(
+    clocks: [&str; N],
+    module: &str,
+    name: &str,
+    ports: &[(String, String)],
+) -> String {
+    let clocks = clocks.iter().zip(["clk", "rst"]).map(|(wire, port)| {
+        if *wire == port {
+            format!("      .{port}")
+        } else {
+            format!("      .{port}({wire})")
+        }
+    });
     let connected = ports.iter();
-    lines.extend(connected.map(|(port, wire)| format!("      .{port}({wire})")));
+    let connected = connected.map(|(port, wire)| format!("      .{port}({wire})"));
+    let lines: Vec<_> = clocks.chain(connected).collect();
     format!("  {module} {name} (\n{}\n  );\n", lines.join(",\n"))
 }

@@ -22,6 +22,10 @@ use super::{Error, Place, Result};
 
 /// Cycles to a result, where nothing is said.
 const PATIENCE: u32 = 65_536;
+/// Bits of a stream, where nothing is said; the chain's.
+pub(super) const WIDTH: u32 = 512;
+/// Of the narrowest.
+const WIDTH_LEAST: u32 = 32;
 /// Bytes of a data file, at most.
 const DATA_MOST: u64 = 1 << 30;
 /// Register that holds the key of an element that encrypts.
@@ -97,6 +101,10 @@ pub struct Element {
     pub resizes: bool,
     /// It encrypts, with the key that is derived of its register `key`.
     pub encrypts: bool,
+    /// Bits of its streams.
+    pub width: u32,
+    /// It has a clock of its own, `clk_pe`.
+    pub own_clock: bool,
     /// How it can be built, by the name.
     pub parameters: BTreeMap<String, Parameter>,
     /// Cycles from an object's last beat to its result, at most; 0: any number, or none comes.
@@ -141,6 +149,8 @@ struct Raw {
     result: Vec<RawColumn>,
     resizes: Option<Place>,
     encrypts: Option<Place>,
+    width: Option<Place>,
+    clock: Option<Place>,
     #[serde(default)]
     parameters: BTreeMap<String, parameter::Raw>,
     patience: Option<Place>,
@@ -186,6 +196,10 @@ impl Element {
             result: columns(file, &raw.result)?,
             resizes: file.or("resizes", &raw.resizes, false, Field::flag)?,
             encrypts: encrypts(file, &raw, &registers, &status)?,
+            width: file.or("width", &raw.width, WIDTH, width)?,
+            own_clock: file.or("clock", &raw.clock, false, |field| {
+                field.word(&[("chain", false), ("own", true)])
+            })?,
             parameters: parameter::all(file, &raw.parameters, |name| {
                 settings.contains_key(name) || registers.contains_key(name)
             })?,
@@ -285,6 +299,17 @@ fn encrypts(
         ));
     }
     Ok(true)
+}
+
+fn width(field: &Field) -> Result<u32> {
+    let bits = field.integer(0..=WIDTH.into())? as u32;
+    match bits.is_power_of_two() && bits >= WIDTH_LEAST {
+        true => Ok(bits),
+        false => Err(field.refuse(
+            "it is 32, 64, 128, 256 or 512 bits",
+            "write how wide tdata of the element's streams is",
+        )),
+    }
 }
 
 fn patience(field: &Field) -> Result<u32> {

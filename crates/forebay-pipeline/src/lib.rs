@@ -9,6 +9,7 @@
 //! elements, [`lint`] lets Verilator check that, and [`units`] reads quantities such as `64KiB`.
 #![forbid(unsafe_code)]
 
+mod adapters;
 mod buffer;
 mod chain;
 mod element;
@@ -134,6 +135,12 @@ impl Pipeline {
         let keys = self.encrypting();
         keys.map(|(at, key)| at * elements::WINDOW_BYTES + key.offset)
             .collect()
+    }
+
+    /// Whether an element has a clock of its own.
+    #[must_use]
+    pub fn has_own_clock(&self) -> bool {
+        self.pes.iter().any(|stage| stage.element.own_clock)
     }
 
     /// Whether what is sent of a recording is decrypted before.

@@ -307,6 +307,13 @@ fn the_chain_is_the_one_that_was_simulated() {
          [[pe.streams]]\nstream = 0\naddend = 3",
         "add_back.sv",
     );
+    let folder = checkout().join("tests/elements");
+    let aside = format!(
+        "[[pe]]\nname = \"aside\"\npath = \"{}\"\nmask = {{ hex = \"{:032x}\" }}",
+        folder.display(),
+        7
+    );
+    is_golden(&aside, "aside.sv");
     let text = "[source]\nstream = 3\nstreams = 4\n[[pe]]\nname = \"add\"\n[[pe]]\nname = \"add\"\n\
                 addend = 5\n[[pe.streams]]\nstream = 4\naddend = 9\n[[pe.streams]]\nstream = 6\n\
                 on = false";
@@ -340,11 +347,18 @@ fn the_chain_is_the_one_that_was_simulated() {
             "fb_common_fifo.sv",
             "fb_common_fifo_bram.sv",
             "fb_common_lutram.sv",
+            "fb_common_gray_sync.sv",
+            "fb_common_async.sv",
+            "fb_common_value_cdc.sv",
             "fb_axis_check.sv",
             "fb_axil_if.sv",
             "fb_pe_pkg.sv",
             "fb_pe_check.sv",
             "fb_pe_check_result.sv",
+            "fb_pe_narrow.sv",
+            "fb_pe_widen.sv",
+            "fb_pe_cdc.sv",
+            "fb_pe_registers_cdc.sv",
             "fb_pe_tap.sv",
             "fb_pe_windows.sv",
             "fb_pe_settings.sv",
