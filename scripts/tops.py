@@ -282,7 +282,7 @@ class Tops:
             pins += ["", "    // Of the MAC.", "    input wire clk_mac,", "    input wire rst_mac,"]
             pins += [
                 "",
-                "    // Of processing elements with a clock of their own; without any: clk and rst.",
+                "    // Of processing elements with their own clock; without any: clk and rst.",
             ]
             pins += ["    input wire clk_pe,", "    input wire rst_pe,"]
         streamers = ["bar", *inner["buses"], "db", "ctrl"]

@@ -42,7 +42,7 @@ module fb_top_net #(
     input wire clk_mac,
     input wire rst_mac,
 
-    // Of processing elements with a clock of their own; without any: clk and rst.
+    // Of processing elements with their own clock; without any: clk and rst.
     input wire clk_pe,
     input wire rst_pe,
 

@@ -100,8 +100,15 @@ def test_elements_are_listed(forebay: Run) -> None:
     assert {element["name"] for element in elements} >= {"add", "pass"}
 
 
-@pytest.mark.parametrize(("kind", "cfg"), [([], 1), (["--result"], 100), (["--registers"], 0)])
-def test_an_element_of_ones_own(forebay: Run, tmp_path: Path, kind: list[str], cfg: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "cfg"),
+    [
+        ([], 1),
+        (["--result", "--width", 64], 100),
+        (["--registers", "--width", 128, "--own-clock"], 0),
+    ],
+)
+def test_an_element_of_ones_own(forebay: Run, tmp_path: Path, kind: list, cfg: int) -> None:
     """Made, tested, used in a pipeline, and all of it formatted as ours is."""
     made = forebay("new", "pe", "turn_2", *kind, "--into", tmp_path)
     folder = tmp_path / "turn_2"
@@ -147,35 +154,43 @@ def capture(data: bytes, stream: int = 0, number: int = 0, sequence: int = 0) ->
 def test_elements_between_wire_and_flash(forebay: Run, tmp_path: Path) -> None:
     """Objects of two streams go through ours and one's own, and what lands on the drive is right.
 
-    One has a setting, one a register whose bytes come out of a file, one per-stream settings.
+    One has a setting, one a register whose bytes come out of a file, one per-stream settings, one
+    128 bits and a clock of its own, in which there are results, registers and status.
     """
     forebay("new", "pe", "turned", "--into", tmp_path)
     forebay("new", "pe", "masked", "--registers", "--into", tmp_path)
-    mask = random.Random(7).randbytes(16)
+    mask, other = random.Random(7).randbytes(16), random.Random(8).randbytes(16)
     (tmp_path / "mask").write_bytes(mask)
     keys = (
         "[source]\nstreams = 2\n"
         "[[pe]]\nname = 'turned'\npath = 'turned'\ninvert = true\n"
         "[[pe]]\nname = 'masked'\npath = 'masked'\nmask = { file = 'mask' }\n"
         "[[pe]]\nname = 'add'\naddend = 7\n[[pe.streams]]\nstream = 1\naddend = 9\n"
+        f"[[pe]]\nname = 'aside'\npath = '{ROOT}/tests/elements'\nflip = 3\n"
+        f"mask = {{ hex = '{other.hex()}' }}\n[chain]\nclock = '200MHz'\n"
         "[[ssd]]\nimage = 'disk.img'\nsize = '64MiB'\n"
     )
     pipeline = write(tmp_path, keys)
     shown = " ".join(forebay("pipeline", "check", pipeline).out.split())
+    assert "on its own clock, 200 MHz" in shown
     assert "mask = mask, 16 bytes" in shown and "of stream 1 0x0000000100000009" in shown
     data = [random.Random(stream).randbytes(50_001) for stream in range(2)]
     frames = [frame for stream in range(2) for frame in capture(data[stream], stream=stream)]
     for number, frame in enumerate(frames):
         frame.time = number * 1e-6
     wrpcap(str(tmp_path / "x.pcap"), frames)
-    forebay("record", pipeline, "--pcap", tmp_path / "x.pcap")
+    report = forebay("record", pipeline, "--pcap", tmp_path / "x.pcap", "-o", "json").report
+    assert report["elements"] == [{"pe": 3, "name": "aside", "status": {"packets": 2}}]
+    rows = forebay("store", "ls", tmp_path / "disk.img", "-o", "json").report["objects"]
+    assert [(row["from"], row["number"]) for row in rows] == [(0, 0), (1, 0)]
     forebay("store", "extract", tmp_path / "disk.img", tmp_path / "out")
     found = {path.read_bytes() for path in (tmp_path / "out").rglob("*.bin")}
     expected = set()
     for one, addend in zip(data, (7, 9), strict=True):
         masked = bytes(a ^ b ^ 0xFF for a, b in zip(one, itertools.cycle(mask), strict=False))
         words = np.frombuffer(masked + bytes(-len(one) % 4), "<u4") + np.uint32(addend)
-        expected.add(words.tobytes()[: len(one)])
+        pairs = zip(words.tobytes()[: len(one)], itertools.cycle(other), strict=False)
+        expected.add(bytes(a ^ b ^ 3 for a, b in pairs))
     assert found == expected
 
 
@@ -184,7 +199,7 @@ def test_an_element_that_is_wrong(forebay: Run, tmp_path: Path) -> None:
     forebay("new", "pe", "wrong", "--into", tmp_path)
     source = tmp_path / "wrong" / "fb_pe_wrong.sv"
     right = source.read_text()
-    source.write_text(right.replace("^ {512{invert}}", "^ {512{!invert}}"))
+    source.write_text(right.replace("^ {Bits{invert}}", "^ {Bits{!invert}}"))
     answer = forebay("pe", "test", tmp_path / "wrong", code=BAD_RESULT)
     assert "bytes differ" in answer.out
     source.write_text(right.replace("logic invert;", "logic [1:0] invert;"))
@@ -192,6 +207,9 @@ def test_an_element_that_is_wrong(forebay: Run, tmp_path: Path) -> None:
     source.write_text(right.replace("s_axis_object_tuser", "s_axis_object_tflag"))
     answer = forebay("pipeline", "check", tmp_path / "wrong" / "pipeline.toml", code=BAD_INPUT)
     assert "s_axis_object_tuser" in answer.complaint
+    source.write_text(right.replace("Bits = 512", "Bits = 256"))
+    answer = forebay("pipeline", "check", tmp_path / "wrong" / "pipeline.toml", code=BAD_INPUT)
+    assert "s_axis_object_tdata" in answer.complaint and "256 bits" in answer.complaint
 
 
 def test_one_that_breaks_the_rules(forebay: Run, tmp_path: Path) -> None:
@@ -223,6 +241,14 @@ def test_names_that_cannot_be(forebay: Run, tmp_path: Path, name: str, words: st
     """A name is part of that of a module; nothing is made."""
     answer = forebay("new", "pe", name, "--into", tmp_path, code=BAD_INPUT)
     assert words in answer.complaint and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("words", "limit"), [([96], "32"), ([64, "--registers"], "128")])
+def test_widths_that_cannot_be(forebay: Run, tmp_path: Path, words: list, limit: str) -> None:
+    """No element is made."""
+    answer = forebay("new", "pe", "x", "--into", tmp_path, "--width", *words, code=BAD_INPUT)
+    assert f"a power of two from {limit} to 512" in answer.complaint
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_overwritten(forebay: Run, tmp_path: Path) -> None:

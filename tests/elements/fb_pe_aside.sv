@@ -11,11 +11,11 @@ module fb_pe_aside
   import fb_spec_pkg::*;
   import fb_pe_pkg::*;
 (
-    input  wire        clk,
-    input  wire        rst,
-    input  wire [63:0] cfg,
-    output logic [63:0] status,
-    input  wire extent_t extent,
+    input  wire                 clk,
+    input  wire                 rst,
+    input  wire          [63:0] cfg,
+    output logic         [63:0] status,
+    input  wire extent_t        extent,
 
     input  wire          s_axis_object_tvalid,
     output logic         s_axis_object_tready,
@@ -91,7 +91,7 @@ module fb_pe_aside
   end
 
   assign s_axil_awready = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
-  assign s_axil_wready = s_axil_awready;
+  assign s_axil_wready  = s_axil_awready;
   assign s_axil_arready = s_axil_arvalid && !s_axil_rvalid;
 
   always_ff @(posedge clk) begin : serve

@@ -50,11 +50,42 @@ pub enum Kind {
     Registers,
 }
 
+/// How its streams are clocked, and how wide they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Bits of a beat.
+    pub bits: u32,
+    /// It has a clock of its own.
+    pub own_clock: bool,
+}
+
+/// Bits of a stream of the chain.
+const BITS_MOST: u32 = 512;
+/// Bits that the template with registers works on at once.
+const BITS_OF_REGISTERS: u32 = 128;
+
 /// Makes the folder of an element of this name in `into`; returns it, and its files.
 ///
 /// # Errors
-/// A name that cannot be, a folder that is there already, or a file that cannot be written.
-pub fn element(name: &str, into: &Path, kind: Kind) -> Result<(PathBuf, Vec<PathBuf>)> {
+/// A name or a width that cannot be, a folder that is there already, or a file that cannot be written.
+pub fn element(
+    name: &str,
+    into: &Path,
+    kind: Kind,
+    shape: Shape,
+) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let least = match kind {
+        Kind::Registers => BITS_OF_REGISTERS,
+        Kind::Plain | Kind::Result => 32,
+    };
+    if !shape.bits.is_power_of_two() || !(least..=BITS_MOST).contains(&shape.bits) {
+        return Err(Failure::input(
+            "--width",
+            shape.bits,
+            &format!("it is a power of two from {least} to {BITS_MOST}"),
+            "choose such a number of bits, or leave it out",
+        ));
+    }
     if let Some(fault) = name_fault(name) {
         return Err(Failure::input(
             "NAME",
@@ -83,7 +114,7 @@ pub fn element(name: &str, into: &Path, kind: Kind) -> Result<(PathBuf, Vec<Path
     };
     for (path, text) in template {
         let path = folder.join(path.replace(NAME, name));
-        write(&path, &filled(text, name))?;
+        write(&path, &shaped(&filled(text, name), shape))?;
         written.push(path);
     }
     Ok((folder, written))
@@ -97,6 +128,14 @@ fn filled(text: &str, name: &str) -> String {
         _ => text,
     };
     body.replace(NAME, name)
+}
+
+/// The same with its width and clock, in RTL and manifest.
+fn shaped(text: &str, shape: Shape) -> String {
+    let clock = if shape.own_clock { "own" } else { "chain" };
+    text.replace("Bits = 512", &format!("Bits = {}", shape.bits))
+        .replace("width = 512", &format!("width = {}", shape.bits))
+        .replace("clock = \"chain\"", &format!("clock = \"{clock}\""))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

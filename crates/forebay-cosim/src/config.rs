@@ -194,6 +194,8 @@ pub struct Config {
     pub outbound: Outbound,
     /// What is beyond the MAC's pins, for RTL with a network side; none: no link.
     pub network: Option<Network>,
+    /// Period of the clock of processing elements that have their own, in ps; none: it stands.
+    pub element_period: Option<Time>,
 }
 
 impl Config {
@@ -220,6 +222,7 @@ impl Config {
             dram_faults: Vec::new(),
             outbound: Outbound::default(),
             network: None,
+            element_period: None,
         }
     }
 }

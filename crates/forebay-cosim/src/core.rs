@@ -14,6 +14,7 @@ use crate::dram::Board;
 use crate::dut::Dut;
 use crate::error::{Error, Result};
 use crate::mac::Mac;
+use crate::own_clock::OwnClock;
 use crate::pace::{Fifo, Pace, Paced};
 use crate::pins::Pins;
 use crate::reads::Reads;
@@ -44,6 +45,7 @@ pub(crate) struct Core {
     pub memory: Option<Target>,
     /// The MAC, where the RTL has a network side.
     pub mac: Option<Mac>,
+    pub own: Option<OwnClock>,
     /// None where a host port or the network has the streams.
     user: Option<User>,
     /// A transaction was submitted and there are no streams to send it on.
@@ -122,6 +124,8 @@ impl Core {
         };
         let memory =
             memory.map(|(port, behind)| Target::new(port, behind, outbound.memory, &stalls, seed));
+        let own = pins.net.zip(config.element_period);
+        let own = own.map(|(pins, period)| OwnClock::new(pins.own.0, pins.own.1, period));
         let mut core = Self {
             bridge: Bridge::new(&pins, apertures, outbound, &stalls, seed),
             user: pins.streams.as_ref().map(|streams| User {
@@ -134,11 +138,15 @@ impl Core {
             dut: Dut::new(
                 model,
                 pins.clk,
-                pins.net.map(|pins| pins.clk),
+                [
+                    pins.net.map(|pins| pins.clk),
+                    own.as_ref().map(|own| own.clk),
+                ],
                 period,
                 config.half_cycles,
                 config.waves.take(),
             ),
+            own,
             pins,
             log: Log::default(),
             period,
@@ -160,6 +168,7 @@ impl Core {
             bridge,
             memory,
             mac,
+            own,
             log,
             cycle,
             ..
@@ -168,6 +177,9 @@ impl Core {
             Some(mac) => mac.run(dut, *cycle, now)?,
             None => false,
         };
+        if let Some(own) = own {
+            own.run(dut, *cycle, now)?;
+        }
         let model = &mut dut.model;
         if let Some(User { writes, reads }) = user {
             writes.drive(model)?;
@@ -228,6 +240,9 @@ impl Core {
         if let Some(mac) = &mut self.mac {
             mac.run(&mut self.dut, self.cycle, *now)?;
         }
+        if let Some(own) = &mut self.own {
+            own.run(&mut self.dut, self.cycle, *now)?;
+        }
         self.dut.bare_cycle(self.cycle, *now)?;
         self.cycle += 1;
         Ok(())
@@ -239,6 +254,11 @@ impl Core {
         self.dut.model.set(reset, on);
         if let Some(mac) = &mut self.mac {
             mac.set_reset(&mut self.dut.model, *now, true);
+        }
+        let mut cycles = cycles;
+        if let Some(own) = &self.own {
+            own.set_reset(&mut self.dut.model, true);
+            cycles = cycles.max(own.reset_cycles(self.period));
         }
         // Other parts that are reset withdraw their signals at this edge, not before it.
         self.bare_cycle(now)?;
@@ -267,6 +287,9 @@ impl Core {
         self.dut.model.set(reset, on ^ 1);
         if let Some(mac) = &mut self.mac {
             mac.set_reset(&mut self.dut.model, *now, false);
+        }
+        if let Some(own) = &self.own {
+            own.set_reset(&mut self.dut.model, false);
         }
         self.bare_cycle(now)
     }

@@ -29,6 +29,7 @@ pub(crate) struct Dut {
     pub model: Model,
     core: Edge,
     mac: Option<Edge>,
+    own: Option<Edge>,
     period: Time,
     /// One evaluation a cycle is enough.
     single: bool,
@@ -45,7 +46,7 @@ impl Dut {
     pub fn new(
         model: Model,
         clk: PortHandle,
-        mac: Option<PortHandle>,
+        [mac, own]: [Option<PortHandle>; 2],
         period: Time,
         half_cycles: bool,
         waves: Option<Waves>,
@@ -56,14 +57,19 @@ impl Dut {
             .filter_map(|port| model.find_port(&port.name))
             .collect();
         let core = Edge::find(&model, clk);
-        let mac = mac.map(|pin| Edge::find(&model, pin));
+        let [mac, own] = [mac, own].map(|pin| Some(Edge::find(&model, pin?)));
         let ticks = |edge: Edge| edge.clock.is_some();
         Self {
             core,
             mac,
+            own,
             period,
             // With waves, both edges of the clock are to be seen.
-            single: ticks(core) && mac.is_none_or(ticks) && !half_cycles && waves.is_none(),
+            single: ticks(core)
+                && mac.is_none_or(ticks)
+                && own.is_none_or(ticks)
+                && !half_cycles
+                && waves.is_none(),
             outputs,
             before: Vec::new(),
             waves,
@@ -101,6 +107,15 @@ impl Dut {
         self.edge(mac, cycle, now, sample)
     }
 
+    /// The same of the clock of processing elements, at whose edges no port is driven or sampled.
+    #[inline]
+    pub fn own_cycle(&mut self, cycle: u64, now: Time) -> Result<()> {
+        match self.own {
+            Some(own) => self.bare_edge(own, cycle, now),
+            None => Ok(()),
+        }
+    }
+
     #[inline]
     fn edge(
         &mut self,
@@ -131,15 +146,19 @@ impl Dut {
     /// A cycle in which no port is driven or sampled.
     #[inline]
     pub fn bare_cycle(&mut self, cycle: u64, now: Time) -> Result<()> {
-        let core = self.core;
-        if self.single {
-            return self.tick(core, cycle, now);
-        }
         if self.waves.is_some() {
             self.switch_waves(cycle)?;
         }
-        self.half(core, 0, cycle, now)?;
-        self.half(core, 1, cycle, now)
+        self.bare_edge(self.core, cycle, now)
+    }
+
+    #[inline]
+    fn bare_edge(&mut self, edge: Edge, cycle: u64, now: Time) -> Result<()> {
+        if self.single {
+            return self.tick(edge, cycle, now);
+        }
+        self.half(edge, 0, cycle, now)?;
+        self.half(edge, 1, cycle, now)
     }
 
     /// A cycle in one evaluation.

@@ -43,6 +43,7 @@ mod lite;
 mod mac;
 mod machine;
 pub mod measure;
+mod own_clock;
 mod ownership;
 mod pace;
 mod payload;

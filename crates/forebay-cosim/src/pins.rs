@@ -193,6 +193,8 @@ pub(crate) struct Host {
 pub(crate) struct Net {
     pub clk: PortHandle,
     pub reset: PortHandle,
+    /// Clock and reset of processing elements that have their own.
+    pub own: (PortHandle, PortHandle),
     pub receive: MacIn,
     pub transmit: MacOut,
     pub control: Lite,
@@ -263,6 +265,7 @@ impl Pins {
             Ok(Net {
                 clk: f.plain("clk_mac")?,
                 reset: f.plain("rst_mac")?,
+                own: (f.plain("clk_pe")?, f.plain("rst_pe")?),
                 receive: MacIn::find(&f, MAC_IN, Input, 512)?,
                 transmit: MacOut::find(&f, MAC_OUT, Output, 512)?,
                 control: Lite::find(&f, NET_CONTROL, Input, 64)?,

@@ -576,6 +576,9 @@ impl System {
         if let Some(mac) = &mut self.core.mac {
             mac.leap(self.machine.now);
         }
+        if let Some(own) = &mut self.core.own {
+            own.leap(self.machine.now);
+        }
         true
     }
 

@@ -12,6 +12,7 @@
 mod adapters;
 mod buffer;
 mod chain;
+mod clock;
 mod element;
 mod error;
 mod field;
@@ -65,6 +66,8 @@ pub struct Pipeline {
     pub source: Source,
     /// What is done to each object, in order.
     pub pes: Vec<Stage>,
+    /// Hertz of the clock of those that have their own.
+    pub element_clock: u64,
     /// Where payload waits for the drives.
     pub buffer: Buffer,
     /// The drives.
@@ -88,6 +91,8 @@ struct Raw {
     /// What is done to the data, in order: none to eight processing elements.
     #[schemars(with = "Vec<schema::Stage>")]
     pe: Vec<BTreeMap<String, Place>>,
+    /// What all processing elements share.
+    chain: clock::Raw,
     /// What holds payload until a drive has it.
     buffer: buffer::Raw,
     /// The drives, up to eight together.
@@ -216,6 +221,7 @@ impl Pipeline {
         let pipeline = Self {
             source,
             pes,
+            element_clock: clock::check(file, &raw.chain)?,
             buffer: buffer::check(file, &raw.buffer)?,
             sink,
             ssds,

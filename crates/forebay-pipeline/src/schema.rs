@@ -28,6 +28,10 @@ pub(super) enum Duration {
     Text(#[schemars(regex(pattern = r"^ *[0-9.]+ *(ns|us|ms|s|min|h) *$"))] String),
 }
 
+/// A frequency such as "250MHz".
+#[derive(JsonSchema)]
+pub(super) struct Frequency(#[schemars(regex(pattern = r"^ *[0-9.]+ *[kKMG]?Hz *$"))] String);
+
 /// A whole number, also as a text: 7, "0x07".
 #[derive(JsonSchema)]
 #[schemars(untagged)]

@@ -72,6 +72,15 @@ fn the_file_of_a_recording_says_the_defaults() {
 fn what_is_wrong_is_named_with_its_line() {
     for (text, words) in [
         (
+            "[chain]\nclock = \"2GHz\"",
+            "x.toml:2: chain.clock is \"2GHz\", but it is from 1 MHz to 1 GHz",
+        ),
+        ("[chain]\nclock = 7", "x.toml:2: chain.clock is 7, but"),
+        (
+            "[chain]\nclock = \"fast\"",
+            "x.toml:2: chain.clock is \"fast\", but it is a frequency",
+        ),
+        (
             "[source]\nmtu = 20",
             "x.toml:2: source.mtu is 20, but it is a whole number from 68 to 16364",
         ),
@@ -594,6 +603,19 @@ fn manifests_are_not_trusted() {
             "no path for Verilog",
         ),
         ("description = \"x\"\ndata = [7]".into(), "data is 7"),
+        (
+            "description = \"x\"\nwidth = 96".into(),
+            "it is 32, 64, 128, 256 or 512 bits",
+        ),
+        (
+            "description = \"x\"\nwidth = 16".into(),
+            "it is 32, 64, 128, 256 or 512 bits",
+        ),
+        ("description = \"x\"\nwidth = 1024".into(), "from 0 to 512"),
+        (
+            "description = \"x\"\nclock = \"mine\"".into(),
+            "\"chain\", \"own\"",
+        ),
         (
             "description = \"x\"\nresult = true".into(),
             "expected a sequence",

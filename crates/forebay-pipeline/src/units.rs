@@ -116,6 +116,14 @@ pub fn time(text: &str) -> Read<Time> {
         })
 }
 
+/// A frequency in hertz: `250MHz`, `1.5 GHz`.
+pub fn frequency(text: &str) -> Read<u64> {
+    let (number, unit) = split(text);
+    let unit = unit.strip_suffix("Hz");
+    unit.and_then(|prefix| scaled(number, factor(prefix, &PREFIXES[..5])?))
+        .ok_or_else(|| format!("`{text}` is no frequency; write a number and Hz, kHz, MHz or GHz"))
+}
+
 /// Generations of PCIe, and transfers per second of a lane.
 const GENERATIONS: [(&str, u64); 3] = [
     ("gen3", 8_000_000_000),
@@ -247,6 +255,23 @@ mod tests {
         ] {
             let refused = rate(text).expect_err(text);
             assert!(refused.contains("100Gb/s"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn frequencies() {
+        assert_eq!(frequency("250MHz"), Ok(250_000_000));
+        assert_eq!(frequency("322.265625 MHz"), Ok(322_265_625));
+        for bad in [
+            "",
+            "250",
+            "250M",
+            "MHz",
+            "250MiHz",
+            "0.5Hz",
+            "99999999999GHz",
+        ] {
+            assert!(frequency(bad).is_err(), "{bad}");
         }
     }
 

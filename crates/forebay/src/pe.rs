@@ -101,7 +101,11 @@ pub fn new(args: &NewPeArgs) -> Result<Exit> {
         (_, true) => new::Kind::Registers,
         _ => new::Kind::Plain,
     };
-    let (folder, files) = new::element(&args.name, &args.into, kind)?;
+    let shape = new::Shape {
+        bits: args.width,
+        own_clock: args.own_clock,
+    };
+    let (folder, files) = new::element(&args.name, &args.into, kind, shape)?;
     let mut page = Page::of_hardware(&format!("Processing element {}", args.name));
     for file in files {
         page.line(format_args!("  {}", file.display()));

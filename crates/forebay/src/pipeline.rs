@@ -76,6 +76,11 @@ fn check(args: &PipelineCheckArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
+/// A frequency as one would write it.
+fn hertz(hertz: u64) -> String {
+    format!("{} MHz", hertz as f64 / 1e6)
+}
+
 fn grid(pipeline: &Pipeline) -> Grid {
     let mut grid = Grid::new("stage | is | how").wrap(2, 76);
     for (index, how) in source(pipeline).into_iter().enumerate() {
@@ -99,6 +104,9 @@ fn grid(pipeline: &Pipeline) -> Grid {
             true => stage.element.description.clone(),
             false => format!("{}; cfg {:#018x}", values.join(", "), stage.cfg),
         };
+        if stage.element.own_clock {
+            how += &format!("; on its own clock, {}", hertz(pipeline.element_clock));
+        }
         for (stream, cfg) in &stage.streams {
             how += &format!("; of stream {stream} {cfg:#018x}");
         }

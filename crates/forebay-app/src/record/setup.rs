@@ -7,8 +7,8 @@ use forebay_cosim::Config;
 use forebay_driver::elements::{Chain, RegisterWrite};
 use forebay_driver::net_port::{Destination, MAC_HZ, NetSettings, Packets, Thresholds};
 use forebay_driver::record::Plan;
-use forebay_model::Medium;
 use forebay_model::net::{Addresses, Station};
+use forebay_model::{Medium, SECOND};
 use forebay_pipeline::{Kind, Pipeline};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
@@ -65,6 +65,9 @@ pub fn machine(machine: &MachineSpec, pipeline: &Pipeline, folder: &Path) -> Res
         })
     })?;
     put?;
+    if pipeline.has_own_clock() {
+        config.element_period = Some(SECOND / pipeline.element_clock);
+    }
     for (number, ssd) in pipeline.ssds.iter().enumerate() {
         let drive = config.more_drives.get_mut(number.wrapping_sub(1));
         let (profile, medium) = match drive {

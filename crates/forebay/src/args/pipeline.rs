@@ -75,4 +75,10 @@ pub struct NewPeArgs {
     /// It has registers, for what 64 bits of settings have no room for: tables, weights, keys
     #[arg(long, conflicts_with = "result")]
     pub registers: bool,
+    /// Bits of its streams: 32, 64, 128, 256 or 512; adapters stand around a narrow one
+    #[arg(long, value_name = "BITS", default_value_t = 512)]
+    pub width: u32,
+    /// It has a clock of its own: crossings stand around it
+    #[arg(long)]
+    pub own_clock: bool,
 }

@@ -4,12 +4,14 @@
 // What:        a packet comes out for each that goes in, in order, of one byte or more.
 // Handshake:   valid/ready; `s_axis_object_tready` follows `m_axis_object_tready` within the cycle.
 // Latency:     1 cycle.
-// Throughput:  64 bytes a cycle.
+// Throughput:  a beat a cycle.
 // Limits:      `cfg` is steady while packets are inside.
 
 `default_nettype none
 
-module fb_pe_NAME (
+module fb_pe_NAME #(
+    localparam int unsigned Bits = 512  // of a beat, as the manifest says
+) (
     input wire        clk,
     input wire        rst,
     input wire [63:0] cfg,  // settings: fb_pe_NAME.toml says which bits are what
@@ -17,29 +19,29 @@ module fb_pe_NAME (
     // Byte 0 of a packet is tdata[7:0] of its first beat. TKEEP is all ones but on the last beat. TUSER
     // stands with TLAST: bit 0, a part of an object; bit 1, the end of an object of which nothing is
     // missing. TID is the tag of the packet's extent.
-    input  wire          s_axis_object_tvalid,
-    output logic         s_axis_object_tready,
-    input  wire  [511:0] s_axis_object_tdata,
-    input  wire  [ 63:0] s_axis_object_tkeep,
-    input  wire          s_axis_object_tlast,
-    input  wire  [  1:0] s_axis_object_tuser,
-    input  wire  [ 31:0] s_axis_object_tid,
+    input  wire               s_axis_object_tvalid,
+    output logic              s_axis_object_tready,
+    input  wire  [  Bits-1:0] s_axis_object_tdata,
+    input  wire  [Bits/8-1:0] s_axis_object_tkeep,
+    input  wire               s_axis_object_tlast,
+    input  wire  [       1:0] s_axis_object_tuser,
+    input  wire  [      31:0] s_axis_object_tid,
 
-    output logic         m_axis_object_tvalid,
-    input  wire          m_axis_object_tready,
-    output logic [511:0] m_axis_object_tdata,
-    output logic [ 63:0] m_axis_object_tkeep,
-    output logic         m_axis_object_tlast,
-    output logic [  1:0] m_axis_object_tuser,
-    output logic [ 31:0] m_axis_object_tid
+    output logic              m_axis_object_tvalid,
+    input  wire               m_axis_object_tready,
+    output logic [  Bits-1:0] m_axis_object_tdata,
+    output logic [Bits/8-1:0] m_axis_object_tkeep,
+    output logic              m_axis_object_tlast,
+    output logic [       1:0] m_axis_object_tuser,
+    output logic [      31:0] m_axis_object_tid
 );
 
   // ------------------------------------------------------------------------ your work: from here ...
   logic invert;
-  logic [511:0] result;
+  logic [Bits-1:0] result;
 
   assign invert = cfg[0];
-  assign result = s_axis_object_tdata ^ {512{invert}};
+  assign result = s_axis_object_tdata ^ {Bits{invert}};
   // ------------------------------------------------------------------------------------ ... to here
 
   assign s_axis_object_tready = !m_axis_object_tvalid || m_axis_object_tready;
@@ -58,7 +60,9 @@ module fb_pe_NAME (
   end
 
   // Stops a simulation where the rules of elements are broken; nothing in synthesis.
-  fb_pe_check u_check (
+  fb_pe_check #(
+      .Bits(Bits)
+  ) u_check (
       .clk,
       .rst,
       .in_valid (s_axis_object_tvalid),

@@ -6,35 +6,37 @@
 // Handshake:   valid/ready; packets pass within the cycle. The end of a packet waits until the result
 //              before has been taken.
 // Latency:     packets 0 cycles; a result 1 after the last beat of its object.
-// Throughput:  64 bytes a cycle, a packet in two.
+// Throughput:  a beat a cycle, a packet in two.
 // Limits:      `cfg` is steady while packets are inside.
 
 `default_nettype none
 
 module fb_pe_NAME
   import fb_spec_pkg::*;
-(
+#(
+    localparam int unsigned Bits = 512  // of a beat, as the manifest says
+) (
     input wire        clk,
     input wire        rst,
     input wire [63:0] cfg,  // settings: fb_pe_NAME.toml says which bits are what
 
     // Byte 0 of a packet is tdata[7:0] of its first beat. TKEEP is all ones but on the last beat. TUSER
     // stands with TLAST: PACKET_PART, PACKET_ENDS_OBJECT. TID is the tag of the packet's extent.
-    input  wire          s_axis_object_tvalid,
-    output logic         s_axis_object_tready,
-    input  wire  [511:0] s_axis_object_tdata,
-    input  wire  [ 63:0] s_axis_object_tkeep,
-    input  wire          s_axis_object_tlast,
-    input  wire  [  1:0] s_axis_object_tuser,
-    input  wire  [ 31:0] s_axis_object_tid,
+    input  wire               s_axis_object_tvalid,
+    output logic              s_axis_object_tready,
+    input  wire  [  Bits-1:0] s_axis_object_tdata,
+    input  wire  [Bits/8-1:0] s_axis_object_tkeep,
+    input  wire               s_axis_object_tlast,
+    input  wire  [       1:0] s_axis_object_tuser,
+    input  wire  [      31:0] s_axis_object_tid,
 
-    output logic         m_axis_object_tvalid,
-    input  wire          m_axis_object_tready,
-    output logic [511:0] m_axis_object_tdata,
-    output logic [ 63:0] m_axis_object_tkeep,
-    output logic         m_axis_object_tlast,
-    output logic [  1:0] m_axis_object_tuser,
-    output logic [ 31:0] m_axis_object_tid,
+    output logic              m_axis_object_tvalid,
+    input  wire               m_axis_object_tready,
+    output logic [  Bits-1:0] m_axis_object_tdata,
+    output logic [Bits/8-1:0] m_axis_object_tkeep,
+    output logic              m_axis_object_tlast,
+    output logic [       1:0] m_axis_object_tuser,
+    output logic [      31:0] m_axis_object_tid,
 
     // One for each packet with PACKET_ENDS_OBJECT, behind its last beat, as late and in whichever order
     // you like: the columns of the manifest, the first one lowest. TUSER: it was not judged.
@@ -91,7 +93,9 @@ module fb_pe_NAME
   end
 
   // They stop a simulation where the rules of elements are broken; nothing in synthesis.
-  fb_pe_check u_check (
+  fb_pe_check #(
+      .Bits(Bits)
+  ) u_check (
       .clk,
       .rst,
       .in_valid (s_axis_object_tvalid),
