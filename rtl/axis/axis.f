@@ -1,2 +1,3 @@
 rtl/axis/fb_axis_if.sv
 rtl/axis/fb_axis_check.sv
+rtl/axis/fb_axis_arbiter.sv

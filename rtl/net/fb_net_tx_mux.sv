@@ -46,64 +46,49 @@ module fb_net_tx_mux
     output logic                       m_axis_mac_tuser    // always 0: no frame is broken off
 );
 
-  typedef enum logic [1:0] {
-    NOBODY,
-    PAUSE,
-    ANSWER,
-    DATA
-  } source_e;
-
-  source_e chosen, open_q;  // who sends in this cycle; who has begun a frame and not ended it
-  logic answered_q;  // the last turn was an answer's
-  logic free, valid, last;
+  logic free, valid, last, open_q;
+  logic [USER_DATA_BITS+USER_BEAT_BYTES-1:0] beat;
 
   assign m_axis_mac_tuser = 1'b0;
   assign free = !m_axis_mac_tvalid || m_axis_mac_tready;
 
-  always_comb begin : choose
-    chosen = open_q;
-    if (open_q == NOBODY) begin
-      if (s_axis_pause_tvalid) chosen = PAUSE;
-      else if (silent) chosen = NOBODY;
-      else if (s_axis_answer_tvalid && !(answered_q && s_axis_data_tvalid)) chosen = ANSWER;
-      else if (s_axis_data_tvalid) chosen = DATA;
-    end
-  end
-
-  assign s_axis_pause_tready  = free && chosen == PAUSE;
-  assign s_axis_answer_tready = free && chosen == ANSWER;
-  assign s_axis_data_tready   = free && chosen == DATA;
-
-  always_comb begin : pick
-    unique case (chosen)
-      ANSWER:  {valid, last} = {s_axis_answer_tvalid, s_axis_answer_tlast};
-      DATA:    {valid, last} = {s_axis_data_tvalid, s_axis_data_tlast};
-      default: {valid, last} = {chosen == PAUSE, 1'b1};
-    endcase
-  end
+  fb_axis_arbiter #(
+      .Sources(3),
+      .Width  (USER_DATA_BITS + USER_BEAT_BYTES),
+      .Fair   (1)
+  ) u_arbiter (
+      .clk,
+      .rst,
+      .may_begin({free && !silent, free && !silent, free}),
+      .s_valid({s_axis_data_tvalid, s_axis_answer_tvalid, s_axis_pause_tvalid}),
+      .s_ready({s_axis_data_tready, s_axis_answer_tready, s_axis_pause_tready}),
+      .s_data({
+        {s_axis_data_tdata, s_axis_data_tkeep},
+        {s_axis_answer_tdata, s_axis_answer_tkeep},
+        {s_axis_pause_tdata, s_axis_pause_tkeep}
+      }),
+      .s_last({s_axis_data_tlast, s_axis_answer_tlast, 1'b1}),
+      .m_valid(valid),
+      .m_ready(free),
+      .m_data(beat),
+      .m_last(last),
+      .begins(),
+      .source()
+  );
 
   always_ff @(posedge clk) begin : pass_on
     if (free) begin
       m_axis_mac_tvalid <= valid;
-      m_axis_mac_tlast  <= last;
-      unique case (chosen)
-        ANSWER:  {m_axis_mac_tdata, m_axis_mac_tkeep} <= {s_axis_answer_tdata, s_axis_answer_tkeep};
-        DATA:    {m_axis_mac_tdata, m_axis_mac_tkeep} <= {s_axis_data_tdata, s_axis_data_tkeep};
-        default: {m_axis_mac_tdata, m_axis_mac_tkeep} <= {s_axis_pause_tdata, s_axis_pause_tkeep};
-      endcase
-      open_q <= valid && last ? NOBODY : chosen;
-      if (valid) answered_q <= chosen == ANSWER || (chosen == PAUSE && answered_q);
+      m_axis_mac_tlast <= last;
+      {m_axis_mac_tdata, m_axis_mac_tkeep} <= beat;
     end
-    if (rst) begin
-      m_axis_mac_tvalid <= 1'b0;
-      open_q <= NOBODY;
-      answered_q <= 1'b0;
-    end
+    if (valid && free) open_q <= !last;
+    if (rst) {m_axis_mac_tvalid, open_q} <= '0;
   end
 
 `ifndef SYNTHESIS
   no_gap :
-  assert property (@(posedge clk) disable iff (rst) open_q != NOBODY |-> valid)
+  assert property (@(posedge clk) disable iff (rst) open_q |-> valid)
   else $error("fb_net_tx_mux (%m): a frame that has begun does not go on");
 `endif
 

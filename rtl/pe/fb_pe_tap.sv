@@ -174,9 +174,7 @@ module fb_pe_tap
   );
 
   // ----------------------------------------------------------------------------------------- results
-  logic null_valid, gives_null;
-  logic held_q, held_null_q;  // a result is on offer, and which
-  logic null_went_q;  // the last one that went was "not judged"
+  logic null_valid, null_ready;
   logic [PACKET_TAG_BITS-1:0] null_tid;
 
   fb_common_fifo #(
@@ -190,23 +188,33 @@ module fb_pe_tap
       .s_ready(),
       .s_data (s_axis_object_tid),
       .m_valid(null_valid),
-      .m_ready(gives_null && m_axis_result_tready),
+      .m_ready(null_ready),
       .m_data (null_tid),
       .level  (nulls)
   );
 
-  assign gives_null = held_q ? held_null_q : null_valid && !(s_axis_result_tvalid && null_went_q);
-  assign s_axis_result_tready = m_axis_result_tready && !gives_null;
-  assign m_axis_result_tvalid = gives_null || s_axis_result_tvalid;
-  assign m_axis_result_tdata = gives_null ? '0 : s_axis_result_tdata;
-  assign m_axis_result_tuser = gives_null || s_axis_result_tuser;
-  assign m_axis_result_tid = gives_null ? null_tid : s_axis_result_tid;
-
-  always_ff @(posedge clk) begin : take_turns
-    held_q <= m_axis_result_tvalid && !m_axis_result_tready && !rst;
-    held_null_q <= gives_null;
-    if (m_axis_result_tvalid && m_axis_result_tready) null_went_q <= gives_null;
-  end
+  fb_axis_arbiter #(
+      .Sources(2),
+      .Width  (ResultBits + 1 + PACKET_TAG_BITS),
+      .Fair   (0)
+  ) u_results (
+      .clk,
+      .rst,
+      .may_begin('1),
+      .s_valid({null_valid, s_axis_result_tvalid}),
+      .s_ready({null_ready, s_axis_result_tready}),
+      .s_data({
+        {ResultBits'(0), 1'b1, null_tid},
+        {s_axis_result_tdata, s_axis_result_tuser, s_axis_result_tid}
+      }),
+      .s_last('1),
+      .m_valid(m_axis_result_tvalid),
+      .m_ready(m_axis_result_tready),
+      .m_data({m_axis_result_tdata, m_axis_result_tuser, m_axis_result_tid}),
+      .m_last(),
+      .begins(),
+      .source()
+  );
 
 `ifndef SYNTHESIS
   copy_has_room :

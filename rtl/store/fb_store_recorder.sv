@@ -181,7 +181,7 @@ module fb_store_recorder
   end
 
   // ------------------------------------------------------------------------------------- recording
-  localparam int unsigned Sources = 3;  // of writes: payload, pages, blocks of the index
+  localparam int unsigned Sources = 3;  // of writes: blocks of the index, pages, payload
   localparam int unsigned BATCH_PAGES = 16;  // of a batch, where software says none
   localparam int unsigned MOST_PAGES = 256;  // of a batch
 
@@ -385,12 +385,12 @@ module fb_store_recorder
       .crc_beat(crc_of_written),
       .sum_valid(!batched && sum_valid[0]),
       .sum,
-      .m_axis_wr_tvalid(wr_valid[0]),
-      .m_axis_wr_tready(wr_ready[0]),
-      .m_axis_wr_tdata(wr_data[0]),
-      .m_axis_wr_tlast(wr_last[0]),
-      .s_axis_wrsp_tvalid(answer_valid[0]),
-      .s_axis_wrsp_tready(answer_ready[0]),
+      .m_axis_wr_tvalid(wr_valid[2]),
+      .m_axis_wr_tready(wr_ready[2]),
+      .m_axis_wr_tdata(wr_data[2]),
+      .m_axis_wr_tlast(wr_last[2]),
+      .s_axis_wrsp_tvalid(answer_valid[2]),
+      .s_axis_wrsp_tready(answer_ready[2]),
       .s_axis_wrsp_tdata,
       .m_axis_part_tvalid(part_valid),
       .m_axis_part_tready(part_ready),
@@ -450,12 +450,12 @@ module fb_store_recorder
       .crc_last(crc_last[1]),
       .sum_valid(sum_valid[1]),
       .sum,
-      .m_axis_wr_tvalid(wr_valid[2]),
-      .m_axis_wr_tready(wr_ready[2]),
-      .m_axis_wr_tdata(wr_data[2]),
-      .m_axis_wr_tlast(wr_last[2]),
-      .s_axis_wrsp_tvalid(answer_valid[2]),
-      .s_axis_wrsp_tready(answer_ready[2]),
+      .m_axis_wr_tvalid(wr_valid[0]),
+      .m_axis_wr_tready(wr_ready[0]),
+      .m_axis_wr_tdata(wr_data[0]),
+      .m_axis_wr_tlast(wr_last[0]),
+      .s_axis_wrsp_tvalid(answer_valid[0]),
+      .s_axis_wrsp_tready(answer_ready[0]),
       .s_axis_wrsp_tdata,
       .busy(syncing),
       .rows,
@@ -502,7 +502,7 @@ module fb_store_recorder
   assign m_axis_wr_tkeep = '1;
 
   // -------------------------------------------------------------------------------------- fetching
-  localparam int unsigned Readers = 2;  // objects, blocks of the index
+  localparam int unsigned Readers = 2;  // blocks of the index, objects
 
   logic go, order_ready, fetching, fetch_done, fetch_failed, replaying;
   logic found_valid, found_ready;  // an object that was found by number
@@ -532,11 +532,11 @@ module fb_store_recorder
       .from_block(out.replay_from.block.value),
       .from_page(out.replay_from.page.value),
       .count(out.replay.blocks.value),
-      .m_axis_rdcmd_tvalid(rdcmd_valid[1]),
-      .m_axis_rdcmd_tready(rdcmd_ready[1]),
-      .m_axis_rdcmd_tdata(rdcmd_data[1]),
-      .s_axis_rd_tvalid(rd_valid[1]),
-      .s_axis_rd_tready(rd_ready[1]),
+      .m_axis_rdcmd_tvalid(rdcmd_valid[0]),
+      .m_axis_rdcmd_tready(rdcmd_ready[0]),
+      .m_axis_rdcmd_tdata(rdcmd_data[0]),
+      .s_axis_rd_tvalid(rd_valid[0]),
+      .s_axis_rd_tready(rd_ready[0]),
       .s_axis_rd_tdata,
       .s_axis_rd_tlast,
       .s_axis_rd_tuser,
@@ -591,13 +591,13 @@ module fb_store_recorder
       .order_stream(go ? out.fetch.stream.value : out.replay.stream.value),
       .order_offset(go ? out.fetch_offset.bytes.value : '0),
       .order_nonce(go ? out.fetch_nonce.nonce.value : found_nonce),
-      .m_axis_rdcmd_tvalid(rdcmd_valid[0]),
-      .m_axis_rdcmd_tready(rdcmd_ready[0]),
-      .m_axis_rdcmd_tdata(rdcmd_data[0]),
+      .m_axis_rdcmd_tvalid(rdcmd_valid[1]),
+      .m_axis_rdcmd_tready(rdcmd_ready[1]),
+      .m_axis_rdcmd_tdata(rdcmd_data[1]),
       .m_axis_rdcmd_tkeep(),
       .m_axis_rdcmd_tlast(),
-      .s_axis_rd_tvalid(rd_valid[0]),
-      .s_axis_rd_tready(rd_ready[0]),
+      .s_axis_rd_tvalid(rd_valid[1]),
+      .s_axis_rd_tready(rd_ready[1]),
       .s_axis_rd_tdata,
       .s_axis_rd_tkeep,
       .s_axis_rd_tlast,

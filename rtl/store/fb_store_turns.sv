@@ -2,7 +2,7 @@
 //
 // fb_store_turns: sources of requests take turns at one streamer, packet by packet.
 //
-// What:        the last of the sources that want to begin goes first; it has the least to say.
+// What:        the first of the sources that want to begin goes first; it has the least to say.
 //              Responses come in the order of the requests, and go back to the source that they are for;
 //              what they say passes beside this module.
 // Handshake:   valid/ready, whole beats; each side follows the other within the cycle.
@@ -39,37 +39,33 @@ module fb_store_turns
     input  wire                       s_axis_response_tlast
 );
 
-  if (Sources < 2 || Sources > 4) begin : gen_bad_sources
-    $fatal(1, "fb_store_turns (%m): Sources=%0d must be 2 to 4", Sources);
-  end
-
-  logic turn_q;  // a packet goes through
-  logic [Bits-1:0] which_q, wants, whose;
+  logic [Bits-1:0] source, whose;
   logic begins, room, asked;
 
-  assign begins = !turn_q && room && s_axis_request_tvalid != '0;
-  assign m_axis_request_tvalid = turn_q && s_axis_request_tvalid[which_q];
-  assign m_axis_request_tdata = s_axis_request_tdata[which_q];
-  assign m_axis_request_tlast = s_axis_request_tlast[which_q];
-  assign s_axis_response_tready = asked && m_axis_response_tready[whose];
+  fb_axis_arbiter #(
+      .Sources(Sources),
+      .Width  (USER_DATA_BITS),
+      .Ahead  (1'b1)
+  ) u_arbiter (
+      .clk,
+      .rst,
+      .may_begin({Sources{room}}),
+      .s_valid(s_axis_request_tvalid),
+      .s_ready(s_axis_request_tready),
+      .s_data(s_axis_request_tdata),
+      .s_last(s_axis_request_tlast),
+      .m_valid(m_axis_request_tvalid),
+      .m_ready(m_axis_request_tready),
+      .m_data(m_axis_request_tdata),
+      .m_last(m_axis_request_tlast),
+      .begins,
+      .source
+  );
 
-  always_comb begin : choose
-    wants = '0;
-    s_axis_request_tready = '0;
+  always_comb begin : give_back
+    s_axis_response_tready = asked && m_axis_response_tready[whose];
     m_axis_response_tvalid = '0;
-    for (int i = 0; i < Sources; i++) if (s_axis_request_tvalid[i]) wants = Bits'(i);
-    s_axis_request_tready[which_q] = turn_q && m_axis_request_tready;
-    m_axis_response_tvalid[whose]  = asked && s_axis_response_tvalid;
-  end
-
-  always_ff @(posedge clk) begin : take_turns
-    if (begins) begin
-      turn_q  <= 1'b1;
-      which_q <= wants;
-    end else if (m_axis_request_tvalid && m_axis_request_tready && m_axis_request_tlast) begin
-      turn_q <= 1'b0;
-    end
-    if (rst) turn_q <= 1'b0;
+    m_axis_response_tvalid[whose] = asked && s_axis_response_tvalid;
   end
 
   fb_common_fifo #(
@@ -80,7 +76,7 @@ module fb_store_turns
       .rst,
       .s_valid(begins),
       .s_ready(room),
-      .s_data (wants),
+      .s_data (source),
       .m_valid(asked),
       .m_ready(s_axis_response_tvalid && s_axis_response_tready && s_axis_response_tlast),
       .m_data (whose),

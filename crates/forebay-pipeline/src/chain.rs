@@ -18,7 +18,7 @@ const NONE: &str = include_str!("../../../rtl/pe/fb_pe_chain.sv");
 /// Where it lies in a checkout.
 const PLACE: &str = "rtl/pe/fb_pe_chain.sv";
 /// What a chain needs besides its elements.
-const NEEDED: [&str; 19] = [
+const NEEDED: [&str; 20] = [
     "rtl/common/fb_spec_pkg.sv",
     "rtl/common/fb_common_fifo.sv",
     "rtl/common/fb_common_fifo_bram.sv",
@@ -27,6 +27,7 @@ const NEEDED: [&str; 19] = [
     "rtl/common/fb_common_async.sv",
     "rtl/common/fb_common_value_cdc.sv",
     "rtl/axis/fb_axis_check.sv",
+    "rtl/axis/fb_axis_arbiter.sv",
     "rtl/axi/fb_axil_if.sv",
     "rtl/pe/fb_pe_pkg.sv",
     "rtl/pe/fb_pe_check.sv",

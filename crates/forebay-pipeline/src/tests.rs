@@ -360,6 +360,7 @@ fn the_chain_is_the_one_that_was_simulated() {
             "fb_common_async.sv",
             "fb_common_value_cdc.sv",
             "fb_axis_check.sv",
+            "fb_axis_arbiter.sv",
             "fb_axil_if.sv",
             "fb_pe_pkg.sv",
             "fb_pe_check.sv",

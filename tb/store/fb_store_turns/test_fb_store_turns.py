@@ -88,13 +88,13 @@ async def any_writes(dut, idle: float, stall: float) -> None:
 
 @cocotb.test()
 async def priority(dut) -> None:
-    """Where both wait the second one is next, but never in the middle of a write."""
+    """Where both wait the first one is next, but never in the middle of a write."""
     bench = Bench(dut)
     await harness.start(dut)
-    bench.send(0, 6)
+    bench.send(1, 6)
     await harness.until(dut.clk, dut.m_axis_wr_tvalid)
-    bench.send(1, 5)
-    assert await bench.check() == [0] + [1] * 5 + [0] * 5
+    bench.send(0, 5)
+    assert await bench.check() == [1] + [0] * 5 + [1] * 5
 
 
 @cocotb.test()
