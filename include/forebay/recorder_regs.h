@@ -197,6 +197,10 @@ extern "C" {
 #define RECORDER__FETCH__REFUSED_bp 1
 #define RECORDER__FETCH__REFUSED_bw 1
 #define RECORDER__FETCH__REFUSED_reset 0x0
+#define RECORDER__FETCH__PART_bm 0x4
+#define RECORDER__FETCH__PART_bp 2
+#define RECORDER__FETCH__PART_bw 1
+#define RECORDER__FETCH__PART_reset 0x0
 #define RECORDER__FETCH__STREAM_bm 0xffff0000
 #define RECORDER__FETCH__STREAM_bp 16
 #define RECORDER__FETCH__STREAM_bw 16

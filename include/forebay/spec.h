@@ -185,7 +185,7 @@
 #define FB_PACKET_TAG_BITS    0x20u
 #define FB_PACKET_HEAD_BITS   0x140u
 #define FB_PACKET_NONCE_BITS  0x40u
-#define FB_PACKET_READ_BITS   0x90u
+#define FB_PACKET_READ_BITS   0x91u
 
 /* Registers of processing elements: windows, offsets in the chain's own */
 #define FB_ELEMENTS_IDENTITY       0xfb9e0001u

@@ -135,6 +135,7 @@ FIELDS = {
     "fetch": {
         "go": (0, 0),
         "refused": (1, 1),
+        "part": (2, 2),
         "stream": (31, 16),
     },
     "fetched": {

@@ -186,7 +186,7 @@ PACKET_GOES_ON = 0x4
 PACKET_TAG_BITS = 0x20
 PACKET_HEAD_BITS = 0x140
 PACKET_NONCE_BITS = 0x40
-PACKET_READ_BITS = 0x90
+PACKET_READ_BITS = 0x91
 
 # Registers of processing elements: windows, offsets in the chain's own
 ELEMENTS_IDENTITY = 0xFB9E0001

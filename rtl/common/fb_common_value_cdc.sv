@@ -3,8 +3,8 @@
 // fb_common_value_cdc: a value that changes seldom, as another clock sees it.
 //
 // What:        the value is sent over and over; what arrives is one that it had, whole.
-// Handshake:   none. A value that stands for ten cycles of the slower clock arrives.
-// Latency:     2 cycles of s_clk and 4 to 5 of m_clk, and what the values before it take.
+// Handshake:   none. A value that stands for 14 cycles of the slower clock arrives.
+// Latency:     up to 14 cycles of the slower clock: four words that are older come before it.
 // Throughput:  a value in some five cycles of the slower clock.
 // Limits:      0 from a reset until the first one arrives. Both resets are held together for four cycles
 //              of the slower clock.

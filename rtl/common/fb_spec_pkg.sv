@@ -188,7 +188,7 @@ package fb_spec_pkg;
   localparam int unsigned PACKET_TAG_BITS = 32;
   localparam int unsigned PACKET_HEAD_BITS = 320;
   localparam int unsigned PACKET_NONCE_BITS = 64;
-  localparam int unsigned PACKET_READ_BITS = 144;
+  localparam int unsigned PACKET_READ_BITS = 145;
 
   // Registers of processing elements: windows, offsets in the chain's own
   localparam logic [31:0] ELEMENTS_IDENTITY = 32'hfb9e0001;

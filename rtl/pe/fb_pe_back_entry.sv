@@ -5,8 +5,8 @@
 //
 // What:        what is known of an object goes to the elements in a cycle of its own, and then its
 //              beats, with the tag as TID. Number and length wait here for who sends it.
-// Handshake:   valid/ready, which pass. The head of an object is taken with its last beat; it comes out
-//              before the first one.
+// Handshake:   valid/ready, which pass. The head of an object waits at the input until its last beat has
+//              passed; a copy of it comes out before the first one.
 // Latency:     1 cycle for an object, 0 for a beat.
 // Throughput:  64 bytes a cycle, and a cycle for each object.
 // Limits:      16 objects inside, from here to who takes their heads. 512-bit registers: none.
@@ -26,7 +26,7 @@ module fb_pe_back_entry
     input  wire                         s_axis_head_tvalid,
     output logic                        s_axis_head_tready,
     input  wire  [               127:0] s_axis_head_tdata,     // object; above it its bytes
-    input  wire  [PACKET_READ_BITS-1:0] s_axis_head_tuser,     // nonce, offset, stream
+    input  wire  [PACKET_READ_BITS-1:0] s_axis_head_tuser,     // nonce, offset, stream, a part
     input  wire                         s_axis_object_tvalid,
     output logic                        s_axis_object_tready,
     input  wire  [  USER_DATA_BITS-1:0] s_axis_object_tdata,
@@ -56,16 +56,16 @@ module fb_pe_back_entry
 
   logic open_q;  // the elements know the object
   logic [$clog2(INSIDE)-1:0] tag_q;
-  logic room, ends;
+  logic room, ends, part;
 
   assign extent_valid = s_axis_head_tvalid && !open_q && room;
   assign extent_tid   = PACKET_TAG_BITS'(tag_q);
   always_comb begin : describe
     extent = '0;
     extent.back = 1'b1;
-    {extent.stream, extent.offset, extent.nonce} = s_axis_head_tuser;
+    {part, extent.stream, extent.offset, extent.nonce} = s_axis_head_tuser;
     extent.object = s_axis_head_tdata[63:0];
-    if (extent.offset == '0) extent.size = s_axis_head_tdata[127:64];
+    if (!part) extent.size = s_axis_head_tdata[127:64];
     extent.time_ = now;
   end
 
@@ -74,7 +74,7 @@ module fb_pe_back_entry
   assign m_axis_object_tdata = s_axis_object_tdata;
   assign m_axis_object_tkeep = s_axis_object_tkeep;
   assign m_axis_object_tlast = s_axis_object_tlast;
-  assign m_axis_object_tuser = s_axis_object_tuser;
+  assign m_axis_object_tuser = s_axis_object_tlast && part ? PACKET_PART : s_axis_object_tuser;
   assign m_axis_object_tid = extent_tid;
   assign ends = m_axis_object_tvalid && m_axis_object_tready && m_axis_object_tlast;
   assign s_axis_head_tready = ends;

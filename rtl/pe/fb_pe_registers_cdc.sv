@@ -7,8 +7,9 @@
 //              element takes them in any.
 // Latency:     2 cycles of clk and 4 of the element's to the element, and as many back.
 // Throughput:  one access at a time.
-// Limits:      an element that never answers stops here, too: fb_pe_windows asks it no more. Both resets
-//              are held together for four cycles of the slower clock. 512-bit registers: none.
+// Limits:      an access that fb_pe_windows gives up stays here: the element carries it out if it ever
+//              goes on, and what it answers is dropped. Both resets are held together for four cycles of
+//              the slower clock. 512-bit registers: none.
 // Does not implement: PROT.
 
 `default_nettype none

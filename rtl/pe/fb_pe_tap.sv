@@ -16,7 +16,7 @@
 //              of an object is remembered for 16 streams, by the lowest bits of their numbers: one that
 //              loses its place to another is not copied from there on. The end of a packet waits while
 //              16 results that say "not judged" do. 512-bit registers: the FIFO's output.
-// Does not implement: copies of less than a packet's beginning; a branch in a clock of its own.
+// Does not implement: copies of less than a packet's beginning.
 
 `default_nettype none
 

@@ -390,6 +390,10 @@ module fb_store_csr (
                 logic load_next;
             } refused;
             struct packed {
+                logic next;
+                logic load_next;
+            } part;
+            struct packed {
                 logic [15:0] next;
                 logic load_next;
             } stream;
@@ -589,6 +593,9 @@ module fb_store_csr (
             struct packed {
                 logic value;
             } refused;
+            struct packed {
+                logic value;
+            } part;
             struct packed {
                 logic [15:0] value;
             } stream;
@@ -1207,6 +1214,29 @@ module fb_store_csr (
         end
     end
     assign hwif_out.fetch.refused.value = field_storage.fetch.refused.value;
+    // Field: recorder.fetch.part
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.fetch.part.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.fetch && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[2]) next_c = decoded_wr_data[2:2];
+        end
+        field_combo.fetch.part.next = next_c;
+        field_combo.fetch.part.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.fetch.part.value <= 1'h0;
+        end else begin
+            if(field_combo.fetch.part.load_next) begin
+                field_storage.fetch.part.value <= field_combo.fetch.part.next;
+            end
+        end
+    end
+    assign hwif_out.fetch.part.value = field_storage.fetch.part.value;
     // Field: recorder.fetch.stream
     always_comb begin
         automatic logic [15:0] next_c;
@@ -1964,6 +1994,7 @@ module fb_store_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'ha8)) begin
             readback_data_var[ad_hi(12'ha8)][0] = field_storage.fetch.go.value;
             readback_data_var[ad_hi(12'ha8)][1] = field_storage.fetch.refused.value;
+            readback_data_var[ad_hi(12'ha8)][2] = field_storage.fetch.part.value;
             readback_data_var[ad_hi(12'ha8)][31:16] = field_storage.fetch.stream.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'hb0)) begin

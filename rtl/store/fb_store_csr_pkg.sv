@@ -408,12 +408,17 @@ package fb_store_csr_pkg;
     } recorder__fetch__refused__out_t;
 
     typedef struct packed {
+        logic value;
+    } recorder__fetch__part__out_t;
+
+    typedef struct packed {
         logic [15:0] value;
     } recorder__fetch__stream__out_t;
 
     typedef struct packed {
         recorder__fetch__go__out_t go;
         recorder__fetch__refused__out_t refused;
+        recorder__fetch__part__out_t part;
         recorder__fetch__stream__out_t stream;
     } recorder__fetch__out_t;
 

@@ -28,6 +28,7 @@ module fb_store_fetch
     input  wire  [                 63:0] order_address,  // a multiple of the logical block
     input  wire  [                 63:0] order_bytes,    // 1 or more
     input  wire  [                 63:0] order_object,   // the number that it is sent with
+    input  wire                          order_part,     // it is a part of an object
     input  wire  [                 15:0] order_stream,
     input  wire  [                 63:0] order_offset,   // where in its object it begins
     input  wire  [PACKET_NONCE_BITS-1:0] order_nonce,
@@ -49,7 +50,7 @@ module fb_store_fetch
     output logic                        m_axis_head_tvalid,
     input  wire                         m_axis_head_tready,
     output logic [               127:0] m_axis_head_tdata,     // object; above it its bytes
-    output logic [PACKET_READ_BITS-1:0] m_axis_head_tuser,     // nonce, offset, stream
+    output logic [PACKET_READ_BITS-1:0] m_axis_head_tuser,     // nonce, offset, stream, a part
     output logic                        m_axis_object_tvalid,
     input  wire                         m_axis_object_tready,
     output logic [  USER_DATA_BITS-1:0] m_axis_object_tdata,
@@ -65,6 +66,7 @@ module fb_store_fetch
 
   typedef struct packed {
     logic [63:0] address;
+    logic part;
     logic [15:0] stream;
     logic [63:0] offset;
     logic [PACKET_NONCE_BITS-1:0] nonce;
@@ -85,10 +87,18 @@ module fb_store_fetch
       .rst,
       .s_valid(order_valid),
       .s_ready(order_ready),
-      .s_data ({order_address, order_stream, order_offset, order_nonce, order_bytes, order_object}),
+      .s_data({
+        order_address,
+        order_part,
+        order_stream,
+        order_offset,
+        order_nonce,
+        order_bytes,
+        order_object
+      }),
       .m_valid(valid),
       .m_ready(begins),
-      .m_data (order),
+      .m_data(order),
       .level
   );
   assign waiting = 8'(level);
@@ -112,7 +122,7 @@ module fb_store_fetch
       .rst,
       .s_valid(begins),
       .s_ready(room),
-      .s_data ({order.stream, order.offset, order.nonce, order.bytes, order.object}),
+      .s_data ({order.part, order.stream, order.offset, order.nonce, order.bytes, order.object}),
       .m_valid(m_axis_head_tvalid),
       .m_ready(m_axis_head_tready),
       .m_data ({m_axis_head_tuser, m_axis_head_tdata}),

@@ -57,16 +57,17 @@ module fb_store_recorder
     input wire unseen,  // for one cycle: a branch did not see all of one
 
     // Objects read back, and what each is.
-    output logic                        m_axis_head_tvalid,
-    input  wire                         m_axis_head_tready,
-    output logic [               127:0] m_axis_head_tdata,     // object; above it its bytes
-    output logic [PACKET_READ_BITS-1:0] m_axis_head_tuser,     // nonce, offset, stream
-    output logic                        m_axis_object_tvalid,
-    input  wire                         m_axis_object_tready,
-    output logic [  USER_DATA_BITS-1:0] m_axis_object_tdata,
-    output logic [ USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
-    output logic                        m_axis_object_tlast,
-    output logic [                 1:0] m_axis_object_tuser,
+    output logic m_axis_head_tvalid,
+    input wire m_axis_head_tready,
+    output logic [127:0] m_axis_head_tdata,  // object; above it its bytes
+    output logic [PACKET_READ_BITS-1:0] m_axis_head_tuser,  // nonce, offset, stream, a part
+    output logic m_axis_object_tvalid,
+    input wire m_axis_object_tready,
+    output logic [USER_DATA_BITS-1:0] m_axis_object_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_object_tkeep,
+    output logic m_axis_object_tlast,
+    output logic [1:0] m_axis_object_tuser,
+    input wire sending,  // one of them has not been taken by who sends it
 
     // To the streamer, and from it.
     output logic                       m_axis_wr_tvalid,
@@ -588,6 +589,7 @@ module fb_store_recorder
       .order_address(go ? out.fetch_address.address.value : found_address),
       .order_bytes(go ? out.fetch_bytes.bytes.value : found_bytes),
       .order_object(go ? out.fetch_object.object.value : found_object),
+      .order_part(go && out.fetch.part.value),
       .order_stream(go ? out.fetch.stream.value : out.replay.stream.value),
       .order_offset(go ? out.fetch_offset.bytes.value : '0),
       .order_nonce(go ? out.fetch_nonce.nonce.value : found_nonce),
@@ -666,7 +668,7 @@ module fb_store_recorder
     in.schema.results.next = SCHEMA_ID;
     in.sync.busy.next = syncing;
     in.status.open.next = collecting || writing;
-    in.status.fetching.next = fetching || replaying;
+    in.status.fetching.next = fetching || replaying || sending;
     in.status.waiting.next = collected + waiting + paging;
     in.status.rows.next = rows;
     in.status.fetches.next = orders;

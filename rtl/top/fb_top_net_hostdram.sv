@@ -480,6 +480,7 @@ module fb_top_net_hostdram #(
       .m_axis_object_tkeep(object.tkeep),
       .m_axis_object_tlast(object.tlast),
       .m_axis_object_tuser(object.tuser),
+      .sending(number_valid),
       .m_axis_wr_tvalid(s_axis_wr.tvalid),
       .m_axis_wr_tready(s_axis_wr.tready),
       .m_axis_wr_tdata(s_axis_wr.tdata),

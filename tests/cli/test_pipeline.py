@@ -194,6 +194,35 @@ def test_elements_between_wire_and_flash(forebay: Run, tmp_path: Path) -> None:
     assert found == expected
 
 
+def test_whatever_stands_together_can_be_built(forebay: Run, tmp_path: Path) -> None:
+    """Directions, branches, widths, clocks and per-stream settings, in one chain after another."""
+    own = f"path = '{ROOT}/tests/elements'\nmask = {{ hex = '{bytes(16).hex()}' }}\n"
+    for name, width in (("wide", 512), ("thin", 32)):
+        forebay("new", "pe", name, "--own-clock", "--width", width, "--into", tmp_path)
+        manifest = tmp_path / name / f"fb_pe_{name}.toml"
+        flag = "default = false"
+        manifest.write_text(manifest.read_text().replace(flag, flag + "\nper_stream = true"))
+
+    def pe(name: str, *keys: str, streams: bool = False) -> str:
+        lines = [f"name = '{name}'", *keys]
+        if name in ("wide", "thin"):
+            lines.append(f"path = '{name}'")
+        if streams:
+            lines += ["[[pe.streams]]", "stream = 0", "invert = true"]
+        return "[[pe]]\n" + "\n".join(lines) + "\n"
+
+    back, tap, follow = (
+        f"{key} = '{word}'"
+        for key, word in (("direction", "back"), ("tap", "skip"), ("tap", "follow"))
+    )
+    for text in (
+        pe("wide", streams=True) + pe("thin", back, streams=True) + pe("wide", back),
+        pe("thin", tap, streams=True) + pe("wide", back) + pe("aside", follow, own) + pe("add"),
+        pe("aside", tap, own) + pe("wide") + pe("thin", back) + pe("add", back),
+    ):
+        assert "can be built" in forebay("pipeline", "check", write(tmp_path, text)).out
+
+
 def test_an_element_that_is_wrong(forebay: Run, tmp_path: Path) -> None:
     """A mistake in the RTL is found by lint, by its test bench, or with the pipeline."""
     forebay("new", "pe", "wrong", "--into", tmp_path)

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use forebay_model::net::mac_edge;
 use forebay_model::{DramProfile, Fabric, Poison, Time};
 use forebay_rtl::{Builder, Model, Progress};
 
@@ -76,19 +77,44 @@ impl Log {
     }
 }
 
+/// All rising edges of the MAC and of elements up to a time, in order; true where there was progress.
+#[inline]
+fn other_edges(
+    mac: &mut Option<Mac>,
+    own: &mut Option<OwnClock>,
+    dut: &mut Dut,
+    (cycle, now): (u64, Time),
+) -> Result<bool> {
+    let mut moved = false;
+    loop {
+        let mac_at = mac.as_ref().map_or(Time::MAX, Mac::next);
+        let own_at = own.as_ref().map_or(Time::MAX, OwnClock::next);
+        match (mac.as_mut(), own.as_mut()) {
+            (_, Some(own)) if own_at <= mac_at.min(now) => own.edge(dut, cycle)?,
+            (Some(mac), _) if mac_at <= now => moved |= mac.edge(dut, cycle)?,
+            _ => return Ok(moved),
+        }
+    }
+}
+
 impl Core {
     /// Builds the RTL (or finds it in the cache) and loads it. It is still to be reset. Library,
     /// waves, on-board DRAM and network are taken out of the configuration.
     pub fn new(config: &mut Config, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Self> {
         let (seed, poison, stalls) = (config.seed, config.poison, config.stalls);
         let (period, outbound) = (config.clock_period, config.outbound);
-        if period == 0 {
-            let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
-            return Err(Error::Setting {
-                field: "clock_period",
-                value,
-                limit,
-            });
+        for (field, period) in [
+            ("clock_period", Some(period)),
+            ("element_period", config.element_period),
+        ] {
+            if period == Some(0) {
+                let (value, limit) = ("0".to_owned(), "a clock has a period of 1 ps or more");
+                return Err(Error::Setting {
+                    field,
+                    value,
+                    limit,
+                });
+            }
         }
         config.rtl.trace |= config.waves.is_some();
         let library = match config.library.take() {
@@ -137,12 +163,11 @@ impl Core {
             mac: pins.net.map(|pins| Mac::new(pins, config.network.take())),
             dut: Dut::new(
                 model,
-                pins.clk,
+                (pins.clk, period),
                 [
-                    pins.net.map(|pins| pins.clk),
-                    own.as_ref().map(|own| own.clk),
+                    pins.net.map(|pins| (pins.clk, mac_edge(1))),
+                    own.as_ref().map(|own| (own.clk, own.period)),
                 ],
-                period,
                 config.half_cycles,
                 config.waves.take(),
             ),
@@ -173,13 +198,7 @@ impl Core {
             cycle,
             ..
         } = self;
-        let heard = match mac {
-            Some(mac) => mac.run(dut, *cycle, now)?,
-            None => false,
-        };
-        if let Some(own) = own {
-            own.run(dut, *cycle, now)?;
-        }
+        let heard = other_edges(mac, own, dut, (*cycle, now))?;
         let model = &mut dut.model;
         if let Some(User { writes, reads }) = user {
             writes.drive(model)?;
@@ -237,12 +256,8 @@ impl Core {
     #[inline]
     pub fn bare_cycle(&mut self, now: &mut Time) -> Result<()> {
         *now += self.period;
-        if let Some(mac) = &mut self.mac {
-            mac.run(&mut self.dut, self.cycle, *now)?;
-        }
-        if let Some(own) = &mut self.own {
-            own.run(&mut self.dut, self.cycle, *now)?;
-        }
+        let Self { mac, own, dut, .. } = self;
+        other_edges(mac, own, dut, (self.cycle, *now))?;
         self.dut.bare_cycle(self.cycle, *now)?;
         self.cycle += 1;
         Ok(())

@@ -15,12 +15,13 @@ const CHECK_EVERY: u64 = 128;
 struct Edge {
     pin: PortHandle,
     clock: Option<Clock>,
+    period: Time,
 }
 
 impl Edge {
-    fn find(model: &Model, pin: PortHandle) -> Self {
+    fn find(model: &Model, pin: PortHandle, period: Time) -> Self {
         let clock = model.clock(pin);
-        Self { pin, clock }
+        Self { pin, clock, period }
     }
 }
 
@@ -30,7 +31,6 @@ pub(crate) struct Dut {
     core: Edge,
     mac: Option<Edge>,
     own: Option<Edge>,
-    period: Time,
     /// One evaluation a cycle is enough.
     single: bool,
     outputs: Vec<PortHandle>,
@@ -45,9 +45,8 @@ pub(crate) struct Dut {
 impl Dut {
     pub fn new(
         model: Model,
-        clk: PortHandle,
-        [mac, own]: [Option<PortHandle>; 2],
-        period: Time,
+        clk: (PortHandle, Time),
+        [mac, own]: [Option<(PortHandle, Time)>; 2],
         half_cycles: bool,
         waves: Option<Waves>,
     ) -> Self {
@@ -56,14 +55,13 @@ impl Dut {
             .filter(|port| port.direction == Direction::Output)
             .filter_map(|port| model.find_port(&port.name))
             .collect();
-        let core = Edge::find(&model, clk);
-        let [mac, own] = [mac, own].map(|pin| Some(Edge::find(&model, pin?)));
+        let find = |(pin, period)| Edge::find(&model, pin, period);
+        let (core, mac, own) = (find(clk), mac.map(find), own.map(find));
         let ticks = |edge: Edge| edge.clock.is_some();
         Self {
             core,
             mac,
             own,
-            period,
             // With waves, both edges of the clock are to be seen.
             single: ticks(core)
                 && mac.is_none_or(ticks)
@@ -179,7 +177,7 @@ impl Dut {
     #[inline]
     fn half(&mut self, edge: Edge, level: u64, cycle: u64, now: Time) -> Result<()> {
         let at = if level == 0 {
-            now - self.period / 2
+            now.saturating_sub(edge.period / 2)
         } else {
             now
         };

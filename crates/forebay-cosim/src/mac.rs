@@ -42,18 +42,18 @@ impl Mac {
         }
     }
 
-    /// All rising edges up to `now`; true where something moved that counts as progress.
+    /// When the next rising edge is.
     #[inline]
-    pub fn run(&mut self, dut: &mut Dut, cycle: u64, now: Time) -> Result<bool> {
-        let mut moved = false;
-        loop {
-            let at = mac_edge(self.edge);
-            if at > now {
-                return Ok(moved);
-            }
-            self.edge += 1;
-            moved |= self.cycle(dut, cycle, at)?;
-        }
+    pub const fn next(&self) -> Time {
+        mac_edge(self.edge)
+    }
+
+    /// That edge; true where something moved that counts as progress.
+    #[inline]
+    pub fn edge(&mut self, dut: &mut Dut, cycle: u64) -> Result<bool> {
+        let at = self.next();
+        self.edge += 1;
+        self.cycle(dut, cycle, at)
     }
 
     /// Time has leapt to `now` while nothing went on: so do the edges.

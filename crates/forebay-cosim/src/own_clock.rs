@@ -11,7 +11,7 @@ use crate::error::Result;
 pub(crate) struct OwnClock {
     pub clk: PortHandle,
     reset: PortHandle,
-    period: Time,
+    pub period: Time,
     /// The next rising edge.
     next: Time,
 }
@@ -26,15 +26,17 @@ impl OwnClock {
         }
     }
 
-    /// All rising edges up to `now`.
+    /// When the next rising edge is.
+    pub const fn next(&self) -> Time {
+        self.next
+    }
+
+    /// That edge.
     #[inline]
-    pub fn run(&mut self, dut: &mut Dut, cycle: u64, now: Time) -> Result<()> {
-        while self.next <= now {
-            let at = self.next;
-            self.next += self.period;
-            dut.own_cycle(cycle, at)?;
-        }
-        Ok(())
+    pub fn edge(&mut self, dut: &mut Dut, cycle: u64) -> Result<()> {
+        let at = self.next;
+        self.next += self.period;
+        dut.own_cycle(cycle, at)
     }
 
     /// Time has leapt to `now` while nothing went on: so do the edges.

@@ -366,7 +366,9 @@ impl RecorderPort {
             (regs::fetch_nonce::OFFSET, wanted.nonce),
             (
                 regs::fetch::OFFSET,
-                regs::fetch::GO.put(1) | regs::fetch::STREAM.put(wanted.stream.into()),
+                regs::fetch::GO.put(1)
+                    | regs::fetch::PART.put(wanted.part.into())
+                    | regs::fetch::STREAM.put(wanted.stream.into()),
             ),
         ];
         self.registers.write_all(bus, &writes)

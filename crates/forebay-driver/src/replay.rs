@@ -20,7 +20,9 @@ pub struct Fetch {
     pub object: u64,
     /// The stream that elements of the way back are told.
     pub stream: u16,
-    /// Where in its object it begins, for them.
+    /// For them: it is a part of an object, and where in that it begins.
+    pub part: bool,
+    /// See `part`.
     pub offset: u64,
     /// Its nonce, for them.
     pub nonce: u64,

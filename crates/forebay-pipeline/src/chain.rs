@@ -10,6 +10,7 @@ use forebay_spec::codegen::render_rom;
 use forebay_spec::store::schema::Schema;
 
 use super::adapters::Adapters;
+use super::element::WIDTH;
 use super::stage::Way;
 use super::{Pipeline, STAGES, Stage};
 
@@ -548,7 +549,7 @@ impl Placed<'_> {
     fn text(&self) -> String {
         let (index, element) = (self.index, &self.stage.element);
         let name = &element.name;
-        let (adapters, result) = (self.adapters(), &self.result);
+        let adapters = self.adapters();
 
         let mut text = String::new();
         let mut cfg = format!("cfg[64*{index}+:64]");
@@ -616,24 +617,31 @@ impl Placed<'_> {
                 })
                 .collect::<Vec<_>>()
         };
-        let came = watched(
-            "in_",
-            &["valid", "ready", "last", "user", "tid"],
-            &self.before,
-        );
+        let came = ["valid", "ready", "last", "user", "tid"];
+        let came = watched("in_", &came, &adapters.input());
         let sent = ["valid", "ready", "data", "keep", "last", "user", "tid"];
-        let gone = watched("out_", &sent, &self.after);
+        let gone = watched("out_", &sent, &adapters.output());
         text.push('\n');
         let both = [came.clone(), gone].concat();
-        text += &instance("fb_pe_check", &format!("u_check_{index}_{name}"), &both);
+        let module = match element.width {
+            WIDTH => "fb_pe_check".to_owned(),
+            bits => format!("fb_pe_check #(\n      .Bits({bits})\n  )"),
+        };
+        let check = format!("u_check_{index}_{name}");
+        text += &instance_on(clocks, &module, &check, &both);
         if element.judges() {
-            let given = watched("", &["valid", "ready", "data", "user", "tid"], result);
+            let given = watched(
+                "",
+                &["valid", "ready", "data", "user", "tid"],
+                &adapters.results(),
+            );
             let module = format!(
                 "fb_pe_check_result #(\n      .ResultBits(ResultBits),\n      .Patience  ({})\n  )",
                 element.patience
             );
             text.push('\n');
-            text += &instance(
+            text += &instance_on(
+                clocks,
                 &module,
                 &format!("u_result_{index}_{name}"),
                 &[came, given].concat(),

@@ -11,8 +11,8 @@ use super::{Place, Result, schema, units};
 
 /// Where nothing is said.
 const USUAL: u64 = 250_000_000;
-/// What a clock may be.
-const RANGE: RangeInclusive<u64> = 1_000_000..=1_000_000_000;
+/// What a clock may be: a recording ends when nothing has moved for 27 us, as slow as an element is.
+const RANGE: RangeInclusive<u64> = 25_000_000..=1_000_000_000;
 
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -26,11 +26,15 @@ pub(super) struct Raw {
 pub(super) fn check(file: &File, raw: &Raw) -> Result<u64> {
     file.or("chain.clock", &raw.clock, USUAL, |field: &Field| {
         let remedy = "write for example \"200MHz\"";
-        let hertz = units::frequency(field.text()?)
-            .map_err(|_| field.refuse("it is a frequency: a number and kHz, MHz or GHz", remedy))?;
+        let hertz = units::frequency(field.text()?).map_err(|_| {
+            field.refuse(
+                "it is a frequency of whole hertz: a number and kHz, MHz or GHz",
+                remedy,
+            )
+        })?;
         match RANGE.contains(&hertz) {
             true => Ok(hertz),
-            false => Err(field.refuse("it is from 1 MHz to 1 GHz", remedy)),
+            false => Err(field.refuse("it is from 25 MHz to 1 GHz", remedy)),
         }
     })
 }

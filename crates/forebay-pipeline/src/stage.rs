@@ -93,6 +93,17 @@ pub(super) fn check(
                 "let an element with results follow, or leave tap out",
             ));
         }
+        let mut back = stages[..=index].iter().filter(|old| old.way == Way::Back);
+        let stored = |old: &Stage| old.way != Way::Back && old.element.encrypts;
+        if stage.way == Way::Back
+            && stages.iter().any(stored)
+            && !back.any(|old| old.element.encrypts)
+        {
+            return Err(file.field(format!("pe[{index}].name"), &keys["name"]).refuse(
+                "what is read is encrypted, and nothing decrypts it before this element",
+                "let one that decrypts stand before it: the same as encrypts, with direction = \"back\"",
+            ));
+        }
         if stage.way == Way::Back && stage.element.encrypts {
             let key = |stage: &Stage| stage.registers.get(KEY).map(|key| key.data.clone());
             let stored = stages.iter().find(|other| {
@@ -173,19 +184,25 @@ fn check_in(
 /// Refuses an element that cannot stand where what is read goes to be sent.
 fn check_back(name: &Field<'_>, new: &Stage, taps: bool, stages: &[Stage]) -> Result<()> {
     let mut before = stages.iter().filter(|old| old.way == Way::Back);
-    let limit = if taps || new.element.judges() {
-        "what is sent has no results, and so no branches"
-    } else if new.element.resizes {
-        "the length of an object is sent in front of it, and this one changes it"
-    } else if new.element.encrypts && before.next().is_some() {
-        "it decrypts, and nothing can work on what it gets"
-    } else {
-        return Ok(());
-    };
-    Err(name.refuse(
-        limit,
-        "take it out, or let it be the first one of its direction",
-    ))
+    if taps || new.element.judges() {
+        return Err(name.refuse(
+            "what is sent has no results, and so no branches",
+            "take it out, or leave direction out",
+        ));
+    }
+    if new.element.resizes {
+        return Err(name.refuse(
+            "the length of an object is sent in front of it, and this element changes it",
+            "take it out",
+        ));
+    }
+    if new.element.encrypts && before.next().is_some() {
+        return Err(name.refuse(
+            "it decrypts, and nothing can work on what it gets",
+            "let it be the first one of its direction",
+        ));
+    }
+    Ok(())
 }
 
 fn stage(

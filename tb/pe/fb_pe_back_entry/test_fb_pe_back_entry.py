@@ -56,13 +56,16 @@ class Bench(elements.Bench):
     async def read(self, data: bytes, user: int = elements.WHOLE) -> elements.Extent:
         """Queue an object and what it is."""
         extent = elements.any_extent(elements.WHOLE, len(data))
-        offset = random.choice([0, random.getrandbits(64)])
-        size = 0 if offset else len(data)
+        part = random.getrandbits(1)
+        offset = random.choice([0, random.getrandbits(64)]) if part else 0
+        size = 0 if part else len(data)
         extent = extent._replace(size=size, offset=offset, epoch=0, back=1)
         self.tag %= TAGS
-        await self.send(data, user, extent)
+        tag = await self.send(data, user, extent)
+        if part:
+            self.due[-1] = (elements.PART, tag)
         number = extent.object | len(data) << 64
-        beside = extent.nonce | extent.offset << 64 | extent.stream << 128
+        beside = extent.nonce | extent.offset << 64 | extent.stream << 128 | part << 144
         self.heads.send_nowait(AxiStreamFrame([number], tuser=[beside]))
         return extent
 

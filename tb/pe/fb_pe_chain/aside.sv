@@ -334,39 +334,41 @@ module fb_pe_chain
       .s_axil_rresp(response_0.rresp)
   );
 
-  fb_pe_check u_check_0_aside (
-      .clk,
-      .rst,
-      .in_valid(s_axis_object_tvalid),
-      .in_ready(s_axis_object_tready),
-      .in_last(s_axis_object_tlast),
-      .in_user(s_axis_object_tuser),
-      .in_tid(s_axis_object_tid),
-      .out_valid(m_axis_object_tvalid),
-      .out_ready(m_axis_object_tready),
-      .out_data(m_axis_object_tdata),
-      .out_keep(m_axis_object_tkeep),
-      .out_last(m_axis_object_tlast),
-      .out_user(m_axis_object_tuser),
-      .out_tid(m_axis_object_tid)
+  fb_pe_check #(
+      .Bits(128)
+  ) u_check_0_aside (
+      .clk(clk_pe),
+      .rst(rst_pe),
+      .in_valid(in_0_tvalid),
+      .in_ready(in_0_tready),
+      .in_last(in_0_tlast),
+      .in_user(in_0_tuser),
+      .in_tid(in_0_tid),
+      .out_valid(out_0_tvalid),
+      .out_ready(out_0_tready),
+      .out_data(out_0_tdata),
+      .out_keep(out_0_tkeep),
+      .out_last(out_0_tlast),
+      .out_user(out_0_tuser),
+      .out_tid(out_0_tid)
   );
 
   fb_pe_check_result #(
       .ResultBits(ResultBits),
       .Patience  (65536)
   ) u_result_0_aside (
-      .clk,
-      .rst,
-      .in_valid(s_axis_object_tvalid),
-      .in_ready(s_axis_object_tready),
-      .in_last(s_axis_object_tlast),
-      .in_user(s_axis_object_tuser),
-      .in_tid(s_axis_object_tid),
-      .valid(m_axis_result_tvalid),
-      .ready(m_axis_result_tready),
-      .data(m_axis_result_tdata),
-      .user(m_axis_result_tuser),
-      .tid(m_axis_result_tid)
+      .clk(clk_pe),
+      .rst(rst_pe),
+      .in_valid(in_0_tvalid),
+      .in_ready(in_0_tready),
+      .in_last(in_0_tlast),
+      .in_user(in_0_tuser),
+      .in_tid(in_0_tid),
+      .valid(judged_0_tvalid),
+      .ready(judged_0_tready),
+      .data(judged_0_tdata),
+      .user(judged_0_tuser),
+      .tid(judged_0_tid)
   );
 
   assign m_axis_back_tvalid = s_axis_back_tvalid;

@@ -71,6 +71,8 @@ module entered_chain
   );
 
   fb_pe_chain u_chain (
+      .clk_pe(clk),
+      .rst_pe(rst),
       .s_axil_pe_awvalid(1'b0),
       .s_axil_pe_awready(),
       .s_axil_pe_awaddr('0),

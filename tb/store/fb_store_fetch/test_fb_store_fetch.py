@@ -45,12 +45,13 @@ class Bench:
     async def order(self, length: int) -> None:
         """Give an order, as soon as there is room."""
         dut = self.dut
-        beside = (random.getrandbits(bits) for bits in (64, 16, 64, 64))
+        beside = (random.getrandbits(bits) for bits in (64, 1, 16, 64, 64))
         self.ordered.append((random.getrandbits(64), length, *beside))
         names = (
             "order_address",
             "order_bytes",
             "order_object",
+            "order_part",
             "order_stream",
             "order_offset",
             "order_nonce",
@@ -66,11 +67,11 @@ class Bench:
 
     async def check(self) -> None:
         """Take an object for each order: what was read, and the word beside it."""
-        for place, (_, length, number, stream, offset, nonce) in enumerate(self.ordered):
+        for place, (_, length, number, part, stream, offset, nonce) in enumerate(self.ordered):
             packet = await with_timeout(self.objects.recv(compact=False), PATIENCE_US, "us")
             word = await with_timeout(self.heads.recv(), PATIENCE_US, "us")
             assert word.tdata[0] == number | length << 64
-            assert word.tuser == nonce | offset << 64 | stream << 128
+            assert word.tuser == nonce | offset << 64 | stream << 128 | part << 144
             kept = list(packet.tkeep or [1] * len(packet.tdata))
             count = sum(kept)
             assert kept == [1] * count + [0] * (len(kept) - count)

@@ -67,7 +67,7 @@ class Bench:
         self.session = uuid.UUID(int=0)
         self.known = self.ended = 0  # extents with metadata, packets
         self.objects.set_pause_generator(self.pauses(0.0))
-        harness.clear(dut, "ends_object", "received", "m_axis_tag_tready")
+        harness.clear(dut, "ends_object", "received", "m_axis_tag_tready", "sending")
         cocotb.start_soon(self.follow())
 
     async def follow(self) -> None:
@@ -563,15 +563,15 @@ async def fetches(dut) -> None:
     assert await bench.get("fetch") == 0
     orders = []
     for _ in range(ORDERS + 1):
-        wide, stream = (random.getrandbits(64) for _ in range(4)), random.getrandbits(16)
-        address, number, offset, nonce = wide
-        orders.append((address, random.randrange(1, 500), number, offset, nonce, stream))
+        address, number, offset, nonce = (random.getrandbits(64) for _ in range(4))
+        part, stream = random.getrandbits(1), random.getrandbits(16)
+        orders.append((address, random.randrange(1, 500), number, offset, nonce, part, stream))
         for name, value in zip(
             ("address", "bytes", "object", "offset", "nonce"), orders[-1], strict=False
         ):
             await bench.put(f"fetch_{name}", value)
         assert await bench.get("fetch", "refused") == 0
-        await bench.put("fetch", 1 | stream << 16)
+        await bench.put("fetch", 1 | part << 2 | stream << 16)
     assert await bench.get("fetch", "refused") == 1
     assert await bench.get("status", "fetches") == ORDERS
     bench.reader.sink.pause = False
@@ -579,13 +579,16 @@ async def fetches(dut) -> None:
     await bench.until("status", "fetching")
     assert bench.reader.commands == [order[:2] for order in orders[:ORDERS]]
     for order, (data, code) in zip(orders, bench.reader.sent, strict=False):
-        _, length, number, offset, nonce, stream = order
+        _, length, number, offset, nonce, part, stream = order
         word = await bench.fetched_heads.recv()
-        assert (
-            word.tdata[0] == number | length << 64
-            and word.tuser == nonce | offset << 64 | stream << 128
-        )
+        assert word.tdata[0] == number | length << 64
+        assert word.tuser == nonce | offset << 64 | stream << 128 | part << 144
         assert bytes((await bench.fetched.recv()).tdata) == data + (bytes([code]) if code else b"")
+    # What is still in elements of the way back has not been sent.
+    dut.sending.value = 1
+    assert await bench.get("status", "fetching") == 1
+    dut.sending.value = 0
+    assert await bench.get("status", "fetching") == 0
     failed = sum(code != 0 for _, code in bench.reader.sent)
     assert await bench.get("fetched") == ORDERS | failed << 32 and failed
     # A recording does not begin these anew.

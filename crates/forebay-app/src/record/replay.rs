@@ -7,12 +7,13 @@ use forebay_driver::Replay;
 use forebay_driver::record::Plan;
 use forebay_model::Time;
 use forebay_model::net::{Kind, Network};
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{Pipeline, STAGES};
 use forebay_spec::store::superblock::{Mode, Superblock, VERSION};
 use forebay_store::Recording;
 use serde::Serialize;
 
 use super::simulated::attach;
+use super::summary::ElementStatus;
 use super::{Drives, setup};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
@@ -30,6 +31,8 @@ pub struct Replayed {
     /// What was found and sent.
     #[serde(flatten)]
     pub sent: Sent,
+    /// What elements say of themselves, those that have something to say.
+    pub elements: Vec<ElementStatus>,
     /// What does not add up; nothing, as it should be.
     pub wrong: Vec<String>,
 }
@@ -148,12 +151,16 @@ pub fn replay(
         ));
     }
     let plan = setup::plan(pipeline, &superblock, Some(rate));
-    let sent = send(session, &plan, &superblock, &wanted)?;
+    let (sent, words) = send(session, &plan, &superblock, &wanted)?;
+    let elements = ElementStatus::of(pipeline, words);
+    let mut wrong = wrong(&wanted, &sent);
+    wrong.extend(elements.iter().filter_map(|of| of.without_key(pipeline)));
     Ok(Replayed {
         session: superblock.session.to_string(),
         stream: wanted.stream,
         objects: [objects.0, objects.1],
-        wrong: wrong(&wanted, &sent),
+        elements,
+        wrong,
         sent,
     })
 }
@@ -167,9 +174,6 @@ fn look(
     let stream = pipeline.source.stream;
     let drives = Drives::of(session)?;
     let mut recording = Recording::open(&drives)?;
-    if let (true, Some(key)) = (pipeline.decrypts(), setup::form(pipeline).1) {
-        recording = recording.with_key(&key)?;
-    }
     let superblock = *recording.superblock();
     if superblock.mode == Mode::Packets {
         return Err(Failure::new(
@@ -177,6 +181,9 @@ fn look(
             "the recording has packets, no objects",
             "`forebay store cat IMAGE` writes a capture, which tcpreplay sends",
         ));
+    }
+    if let (true, Some(key)) = (pipeline.decrypts(), setup::form(pipeline).1) {
+        recording = recording.with_key(&key)?;
     }
     let wanted = Wanted::find(&recording, stream, range);
     if wanted.blocks.is_none() {
@@ -192,13 +199,13 @@ fn look(
     Ok((superblock, wanted))
 }
 
-/// Has the recorder look through the blocks; it ends with one that is damaged, and begins behind it.
+/// Has the recorder look through the blocks; returns what was sent, and what each element says; it ends with one that is damaged, and begins behind it.
 fn send(
     session: &mut Session,
     plan: &Plan,
     superblock: &Superblock,
     wanted: &Wanted,
-) -> Result<Sent> {
+) -> Result<(Sent, [u64; STAGES])> {
     let _progress = Progress::stage("drives → wire");
     let capacity = session.namespace()?.bytes();
     let mut recorder = attach(&mut session.system, plan)?;
@@ -221,7 +228,8 @@ fn send(
         }
     }
     recorder.finish_sending()?;
-    sent.unreadable = recorder.recorder_counters()?.fetches_failed;
+    let counters = recorder.recorder_counters()?;
+    sent.unreadable = counters.fetches_failed;
     let system = recorder.bus();
     let wire = system.network().map(Network::counters).unwrap_or_default();
     let data = wire.transmitted.of(Kind::Good);
@@ -229,7 +237,7 @@ fn send(
     (sent.frames, sent.frame_bytes) = (data.frames, data.bytes);
     sent.nanoseconds = time / 1000;
     sent.gigabytes_per_second = wanted.bytes as f64 * 1e3 / time.max(1) as f64;
-    Ok(sent)
+    Ok((sent, counters.elements))
 }
 
 /// What the recorder found against what a host finds.

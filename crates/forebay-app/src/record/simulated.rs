@@ -107,6 +107,7 @@ fn send_back(recorder: &mut Recorder<'_, System>, recorded: &mut Recorded) -> Re
         bytes: row.length.into(),
         object: row.object,
         stream: row.stream,
+        part: !row.whole(),
         offset: row.offset,
         nonce: row.nonce,
     });

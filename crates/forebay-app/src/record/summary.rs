@@ -8,7 +8,7 @@ use forebay_driver::record::Counted;
 use forebay_driver::recorder_port::RecorderCounters;
 use forebay_model::Time;
 use forebay_model::net::{Counters, Kind, WireTime};
-use forebay_pipeline::{KEYLESS, Pipeline};
+use forebay_pipeline::{KEYLESS, Pipeline, STAGES, Way};
 use forebay_spec::net::{Arrival, Place};
 use forebay_spec::store::index::Row;
 use serde::Serialize;
@@ -137,13 +137,10 @@ impl Summary {
     /// Of what was recorded through a pipeline.
     #[must_use]
     pub fn through(pipeline: &Pipeline, recorded: &Recorded) -> Self {
-        let elements = ElementStatus::of(pipeline, recorded);
+        let elements = ElementStatus::of(pipeline, recorded.counted.recorder.elements);
         let mut summary = Self::new(recorded);
-        for element in &elements {
-            if pipeline.pes[element.pe].element.encrypts {
-                summary.wrong.extend(element.without_key());
-            }
-        }
+        let failed = elements.iter().filter_map(|of| of.without_key(pipeline));
+        summary.wrong.extend(failed);
         Self {
             elements,
             ..summary
@@ -153,8 +150,7 @@ impl Summary {
 
 impl ElementStatus {
     /// Of the elements of a pipeline that say something.
-    fn of(pipeline: &Pipeline, recorded: &Recorded) -> Vec<Self> {
-        let words = recorded.counted.recorder.elements;
+    pub(super) fn of(pipeline: &Pipeline, words: [u64; STAGES]) -> Vec<Self> {
         let stages = pipeline.pes.iter().zip(words).enumerate();
         let found = stages.map(|(pe, (stage, word))| {
             let status = stage.element.status.iter();
@@ -169,13 +165,16 @@ impl ElementStatus {
         found.filter(|element| !element.status.is_empty()).collect()
     }
 
-    /// What went wrong where an element that encrypts had no key: nothing of it can be decrypted.
-    fn without_key(&self) -> Option<String> {
+    /// What went wrong where an element that encrypts or decrypts had no key: what it gave is zeros.
+    pub(super) fn without_key(&self, pipeline: &Pipeline) -> Option<String> {
+        let stage = pipeline.pes.get(self.pe)?;
         let count = self.status.get(KEYLESS).filter(|count| **count > 0)?;
-        Some(format!(
-            "{count} packets had no key in {}: all their bytes are lost",
-            self.name
-        ))
+        let lost = match stage.way {
+            Way::Back => "zeros were sent in the place of their bytes",
+            _ => "all their bytes are lost",
+        };
+        let name = &self.name;
+        (stage.element.encrypts).then(|| format!("{count} packets had no key in {name}: {lost}"))
     }
 }
 
@@ -476,20 +475,34 @@ fn sent(recorded: &Recorded) -> Vec<Named> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use forebay_pipeline::Paths;
+
     use super::*;
 
     #[test]
     fn packets_without_a_key_went_wrong() {
-        let with = |count| ElementStatus {
-            pe: 0,
-            name: "aes_ctr".to_owned(),
-            status: BTreeMap::from([(KEYLESS.to_owned(), count)]),
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let element = "[[pe]]\nname = \"aes_ctr\"\nkey = { file = \"key\" }\n";
+        let path = folder.path().join("x.toml");
+        let text = format!("{element}{element}direction = \"back\"\n");
+        std::fs::write(&path, text).expect("written");
+        std::fs::write(folder.path().join("key"), [1; 16]).expect("written");
+        let pipeline = Pipeline::load(&path, &Paths::new(&root, &[])).expect("good");
+        let said = |words| {
+            let elements = ElementStatus::of(&pipeline, words);
+            let said = elements.iter().filter_map(|of| of.without_key(&pipeline));
+            said.collect::<Vec<_>>()
         };
-        assert_eq!(with(0).without_key(), None);
-        let said = with(3).without_key().expect("it is told");
-        assert!(
-            said.starts_with("3 packets had no key in aes_ctr"),
-            "{said}"
-        );
+        let zero = [0; STAGES];
+        assert!(said(zero).is_empty());
+        let mut words = zero;
+        (words[0], words[1]) = (3, 5);
+        let said = said(words);
+        assert_eq!(said.len(), 2);
+        assert!(said[0].starts_with("3 packets had no key in aes_ctr: all"));
+        assert!(said[1].starts_with("5 packets had no key in aes_ctr: zeros were sent"));
     }
 }

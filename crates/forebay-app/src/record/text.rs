@@ -23,7 +23,13 @@ impl Report {
         };
         page.field("drives", drives(self));
         page.field("streamer", self.header.streamer());
-        page.field("elements", elements(self));
+        page.field(
+            "elements",
+            elements(self, false, "none: objects are stored as they come"),
+        );
+        if self.outputs.back.is_some() {
+            page.field("way back", elements(self, true, "no elements"));
+        }
         page.line("");
         page.grid(outcomes(self));
         page.heading("On the drives");
@@ -115,20 +121,22 @@ fn drives(report: &Report) -> String {
     )
 }
 
-fn elements(report: &Report) -> String {
-    let names = report.pipeline.pes.iter().map(|stage| {
+/// The elements of a direction, or `none`.
+fn elements(report: &Report, back: bool, none: &str) -> String {
+    let stages = report.pipeline.pes.iter();
+    let names = stages.filter(|stage| (stage.way == Way::Back) == back);
+    let names = names.map(|stage| {
         let name = &stage.element.name;
         match stage.way {
-            Way::Through => name.clone(),
+            Way::Through | Way::Back => name.clone(),
             Way::Tap { skips: false } => format!("a copy to {name}"),
             Way::Tap { skips: true } => format!("a copy, if there is room, to {name}"),
             Way::Follow => format!("in the branch to {name}"),
-            Way::Back => format!("{name} on the way back"),
         }
     });
     let names: Vec<String> = names.collect();
     match names.is_empty() {
-        true => "none: objects are stored as they come".into(),
+        true => none.to_owned(),
         false => names.join(" → "),
     }
 }

@@ -253,6 +253,10 @@ fn the_way_back_decrypts_what_was_encrypted() {
             encrypts.clone() + &plain("add") + back + &decrypts,
             "nothing can work on what it gets",
         ),
+        (
+            encrypts.clone() + &plain("add") + back,
+            "nothing decrypts it before this element",
+        ),
         (plain("mean") + back, "no results"),
         (plain("pass") + back + "tap = \"wait\"\n", "no branches"),
         (cut, "the length of an object"),

@@ -13,8 +13,9 @@ pub const ENDS_OBJECT: u8 = 2;
 pub const GOES_ON: u8 = 4;
 /// Bits of a nonce: the upper half of the counter blocks that encrypt an object.
 pub const NONCE_BITS: u32 = 64;
-/// Bits of what goes beside an object that is read to be sent: nonce, offset, and above them the stream.
-pub const READ_BITS: u32 = 144;
+/// Bits of what goes beside an object that is read to be sent: nonce, offset, stream, and above them whether it
+/// is a part of one.
+pub const READ_BITS: u32 = 145;
 /// Bits of TID, the extent's tag.
 pub const TAG_BITS: u32 = 32;
 /// Bits of the word that announces an extent: header of its first frame, above it the frames missing

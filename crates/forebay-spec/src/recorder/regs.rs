@@ -45,7 +45,7 @@ registers! {
     }
     status @ 0x040 "Status." {
         OPEN = 0, 1, "Open: An extent has begun and not ended.";
-        FETCHING = 1, 1, "Fetching: Objects are being read, or looked for.";
+        FETCHING = 1, 1, "Fetching: Objects are being read, or looked for, or are in elements of the way back.";
         WAITING = 16, 16, "Waiting: Extents that are on their way to the index.";
         ROWS = 32, 16, "Rows: Index records that are not in a block yet.";
         FETCHES = 48, 8, "Fetches: Requests of `fetch` that have not begun.";
@@ -90,6 +90,7 @@ registers! {
     fetch @ 0x0a8 = 0x0 "Fetch: Writing 1 requests the object above; up to 16 may wait." {
         GO = 0, 1, "Go: Reads 0.";
         REFUSED = 1, 1, "Refused: It was requested while 16 waited, or without bytes. Write 1 to clear.";
+        PART = 2, 1, "Part: It is a part of an object: elements of the way back are told.";
         STREAM = 16, 16, "Stream: The stream that elements of the way back are told.";
     }
     fetched @ 0x0b0 "Fetched." {
@@ -164,6 +165,6 @@ registers! {
         NONCE = 0, 64, "Nonce: The nonce that elements of the way back are told, of an object that is encrypted.";
     }
     fetch_offset @ 0x1c8 = 0x0 "Fetch offset." {
-        BYTES = 0, 64, "Bytes: Where in its object the object that is read begins, in bytes, if it is a part of one; elements of the way back are told.";
+        BYTES = 0, 64, "Bytes: Of a part: where in its object it begins, in bytes. Elements of the way back are told.";
     }
 }
