@@ -89,7 +89,8 @@ STORE_MODULES = [
 ]
 STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/reference/recorder.md"]
 PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md"]
-PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap", "fb_pe_windows", "fb_pe_aes_ctr"]
+PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap", "fb_pe_back_entry", "fb_pe_windows"]
+PE += ["fb_pe_narrow", "fb_pe_widen", "fb_pe_cdc", "fb_pe_registers_cdc", "fb_pe_aes_ctr"]
 
 AES = ["--rtl", "rtl/pe/pe.f", "--top", "fb_pe_aes_ctr"]
 

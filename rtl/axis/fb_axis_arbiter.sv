@@ -48,10 +48,15 @@ module fb_axis_arbiter #(
   logic [Sources-1:0] wants;
   logic [Bits-1:0] next;
   logic next_found;
+  logic goes;  // a beat may pass,
+  logic [Bits-1:0] going;  // of this source
 
   assign wants  = s_valid & may_begin;
   assign begins = !open_q && wants != '0;
   assign source = open_q ? chosen_q : chosen;
+  // With `Ahead` nothing passes in the cycle of the choice, and no beat waits for that.
+  assign goes   = open_q || (begins && !Ahead);
+  assign going  = Ahead ? chosen_q : source;
 
   always_comb begin : choose
     // The first of all, and of those that take turns the first behind the last one that went.
@@ -64,11 +69,11 @@ module fb_axis_arbiter #(
   end
 
   always_comb begin : pass
-    m_valid = (open_q || (begins && !Ahead)) && s_valid[source];
-    m_data = s_data[source];
-    m_last = s_last[source];
+    m_valid = goes && s_valid[going];
+    m_data = s_data[going];
+    m_last = s_last[going];
     s_ready = '0;
-    s_ready[source] = (open_q || (begins && !Ahead)) && m_ready;
+    s_ready[going] = goes && m_ready;
   end
 
   always_ff @(posedge clk) begin : take_turns

@@ -7,8 +7,9 @@ use std::ops::Range;
 use forebay_driver::Outbound;
 use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
 use forebay_rtl::Model;
+use forebay_spec::net::regs as net;
 use forebay_spec::nvme::Cqe;
-use forebay_spec::recorder::{elements, regs as recorder};
+use forebay_spec::recorder::elements;
 use forebay_spec::streamer::{bar0, regs, window};
 
 use crate::aperture::{Apertures, Place};
@@ -91,8 +92,8 @@ pub(crate) struct Bridge {
     written: u64,
     /// The streamer was last told to run.
     pub enabled: bool,
-    /// The recorder was told to take extents.
-    pub recording: bool,
+    /// The network side was told which frames are taken.
+    pub listening: bool,
     /// On-board DRAM is reached past the RTL, too.
     pub mapped: bool,
     /// The RTL was told other places of it than these have.
@@ -126,7 +127,7 @@ impl Bridge {
             apertures,
             written: 0,
             enabled: false,
-            recording: false,
+            listening: false,
             mapped: false,
             displaced: None,
             answers: Vec::new(),
@@ -331,8 +332,8 @@ impl Bridge {
     fn observe(&mut self, aim: &Aim, data: &[u8]) {
         let is_set = |bit: u8| data.first().is_some_and(|byte| byte & bit != 0);
         match aim.place {
-            Place::Recorder if aim.offset == recorder::control::OFFSET => {
-                self.recording = is_set(recorder::control::ENABLE.mask() as u8);
+            Place::Net if [net::streams::OFFSET, net::packets::OFFSET].contains(&aim.offset) => {
+                self.listening |= data.iter().any(|byte| *byte != 0);
             }
             Place::Control => {
                 if aim.offset == regs::enable::OFFSET {
@@ -451,7 +452,7 @@ impl Bridge {
 
     pub fn reset(&mut self, model: &mut Model, now: Time, fabric: &mut Fabric) {
         self.enabled = false;
-        self.recording = false;
+        self.listening = false;
         self.posted.clear();
         let mut answer = |(ticket, result)| fabric.complete(now, ticket, result);
         for window in &mut self.windows {

@@ -6,7 +6,9 @@ use std::os::fd::BorrowedFd;
 
 use forebay_model::net::Network;
 use forebay_model::pci::{ConfigSpace, Identity};
-use forebay_model::{Arrival, Completion, Fabric, FabricError, Node, Request, Ticket, Time};
+use forebay_model::{
+    Arrival, Completion, Fabric, FabricError, MICROSECOND, Node, Request, Ticket, Time,
+};
 use forebay_rtl::Progress;
 use forebay_spec::pci;
 use forebay_spec::streamer::{self, bar0};
@@ -23,6 +25,8 @@ const BAR: u64 = 1 << 63;
 
 /// The staging memory of the host port in the RTL, by the end of its name.
 const STAGING: &str = ".u_staging.store";
+/// From a write that lets frames in to the first of them: the write has taken effect.
+const SETTLED: Time = MICROSECOND;
 
 /// Something that the card sends.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,6 +62,8 @@ pub struct Card {
     now: Time,
     /// The link partner was told to send.
     sending: bool,
+    /// Since when frames are taken.
+    listening_since: Option<Time>,
 }
 
 impl Card {
@@ -78,6 +84,7 @@ impl Card {
             fabric,
             now: 0,
             sending: false,
+            listening_since: None,
         };
         card.reset()?;
         Ok(card)
@@ -121,8 +128,11 @@ impl Card {
     #[inline]
     pub fn step(&mut self) -> Result<bool> {
         self.now += self.core.period;
-        if self.core.bridge.recording && !self.sending {
-            self.begin_network();
+        if self.core.bridge.listening && !self.sending {
+            let since = *self.listening_since.get_or_insert(self.now);
+            if self.now >= since + SETTLED {
+                self.begin_network();
+            }
         }
         let moved = self.core.step(self.now, &mut self.fabric)?;
         let due = self.fabric.next_event().is_some_and(|at| at <= self.now);
@@ -247,6 +257,7 @@ impl Card {
     /// When the RTL misbehaves.
     pub fn reset(&mut self) -> Result<()> {
         self.config.reset();
+        self.listening_since = None;
         self.core
             .reset(&mut self.now, &mut self.fabric, RESET_CYCLES)?;
         self.core.bridge.base = BAR;

@@ -76,7 +76,7 @@ async def silence(dut) -> None:
     """While silent only pause frames begin; a frame that has begun is finished."""
     bench = Bench(dut)
     await bench.start(LINE)
-    last_q = True
+    last_q, silent = True, False  # silent in the cycle of the choice, the one before
     for name in ("answer", "data"):
         for _ in range(40):
             bench.sources[name].send_nowait(frame(name))
@@ -84,7 +84,6 @@ async def silence(dut) -> None:
     for cycle in range(3000):
         if cycle % 50 == 0:
             dut.silent.value = random.random() < 0.6
-            silent = bool(dut.silent.value)
         if cycle % 170 == 0:
             bench.sources["pause"].send_nowait(frame("pause"))
         await FallingEdge(dut.clk)
@@ -95,10 +94,10 @@ async def silence(dut) -> None:
                 if name == "pause":
                     pauses += 1
                     continue
-                silent = dut.silent.value == 1
                 broken += last_q and silent
                 finished += not last_q and silent
                 last_q = getattr(dut, f"s_axis_{name}_tlast").value == 1
+        silent = dut.silent.value == 1
         await harness.step(dut.clk)
     assert not broken and finished and pauses == 18
 

@@ -11,20 +11,40 @@ from pathlib import Path
 
 import cocotb
 from cocotb.clock import Clock
+from cocotb.triggers import with_timeout
 
 import elements
 import harness
+from extents import PATIENCE_US
 from forebay import spec
 from runner import ROOT, simulate
 
 CHAIN = [ROOT / "tests/elements/fb_pe_aside.sv", Path(__file__).parent / "aside.sv"]
 INSIDE = 32
 SLOW = 0x800C  # elements that do not answer
+ERROR = 2
 
 
 def flipped(data: bytes, mask: bytes, flip: int) -> bytes:
     """XOR each byte with one of the mask, from the packet's beginning on, and with `flip`."""
     return bytes(byte ^ mask[at % 16] ^ flip for at, byte in enumerate(data))
+
+
+class Host:
+    """Accesses of registers, each with an end."""
+
+    def __init__(self, dut) -> None:
+        self.master = harness.axil_master(dut, "s_axil_pe")
+
+    async def write(self, at: int, data: bytes) -> int:
+        """Write; returns the response."""
+        done = await with_timeout(self.master.write(at, data), PATIENCE_US, "us")
+        return int(done.resp)
+
+    async def read(self, at: int, count: int = 4) -> tuple[bytes, int]:
+        """Read; returns bytes and response."""
+        done = await with_timeout(self.master.read(at, count), PATIENCE_US, "us")
+        return done.data, int(done.resp)
 
 
 async def start(dut, bench: elements.Bench, period: float, cfg: int, **pauses: float) -> Clock:
@@ -48,16 +68,14 @@ async def start(dut, bench: elements.Bench, period: float, cfg: int, **pauses: f
 async def packets(dut, period: float, idle: float, stall: float) -> None:
     """Whatever the two clocks, packets, results, settings, registers and status come across."""
     bench = elements.Bench(dut)
-    host = harness.axil_master(dut, "s_axil_pe")
+    host = Host(dut)
     flip, mask = random.getrandbits(8), random.randbytes(16)
     await start(dut, bench, period, flip, idle=idle, stall=stall)
     for at in range(0, 16, 4):
         await host.write(at, mask[at : at + 4])
-    assert (await host.read(0, 16)).data == mask
+    assert await host.read(0, 16) == (mask, 0)
     for bad in (0x10, 0xFFC):
-        assert (
-            int((await host.read(bad, 4)).resp) == int((await host.write(bad, bytes(4))).resp) == 2
-        )
+        assert (await host.read(bad))[1] == await host.write(bad, bytes(4)) == ERROR
     count = 0
     for _ in range(3):
         sent = []
@@ -84,15 +102,15 @@ async def packets(dut, period: float, idle: float, stall: float) -> None:
 async def a_clock_that_stands(dut) -> None:
     """Registers of an element whose clock stands are given up like those of one that is silent."""
     bench = elements.Bench(dut)
-    host = harness.axil_master(dut, "s_axil_pe")
+    host = Host(dut)
     own = await start(dut, bench, 4.0, 0)
     await host.write(0, bytes(4))
     own.stop()
-    access = cocotb.start_soon(host.read(0, 4))
+    access = cocotb.start_soon(host.read(0))
     await harness.step(dut.clk, 40)
     dut.u_windows.waited_q.value = (1 << 20) - 1
-    assert int((await access).resp) == 2
-    assert int.from_bytes((await host.read(SLOW, 4)).data, "little") == 1
+    assert (await access)[1] == ERROR
+    assert int.from_bytes((await host.read(SLOW))[0], "little") == 1
 
 
 def test_aside() -> None:
