@@ -48,8 +48,8 @@ module fb_axis_arbiter #(
   logic [Sources-1:0] wants;
   logic [Bits-1:0] next;
   logic next_found;
-  logic goes;  // a beat may pass,
-  logic [Bits-1:0] going;  // of this source
+  logic goes;  // a beat may pass
+  logic [Bits-1:0] going;  // the source of that beat
 
   assign wants  = s_valid & may_begin;
   assign begins = !open_q && wants != '0;

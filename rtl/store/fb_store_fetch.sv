@@ -8,9 +8,8 @@
 // Handshake:   valid/ready. `m_axis_object_*` follows `s_axis_rd_*` within the cycle.
 // Latency:     1 cycle from an order to its command.
 // Throughput:  64 bytes a cycle.
-// Limits:      an order has a byte or more. A read that fails ends with a byte that is the
-//              streamer's code, and TUSER says so: whoever gets it sees by the stated length that the
-//              object is not whole. 512-bit registers: none.
+// Limits:      an order has a byte or more. A read that fails ends early, with TUSER PACKET_PART; its
+//              last byte is the streamer's error code. 512-bit registers: none.
 // Does not implement: reading the index.
 
 `default_nettype none
@@ -46,7 +45,7 @@ module fb_store_fetch
     input  wire                        s_axis_rd_tlast,
     input  wire                        s_axis_rd_tuser,      // with TLAST: the read failed
 
-    // Objects, and number and length of each.
+    // Objects, and what each is.
     output logic                        m_axis_head_tvalid,
     input  wire                         m_axis_head_tready,
     output logic [               127:0] m_axis_head_tdata,     // object; above it its bytes

@@ -2,7 +2,7 @@
 //
 // fb_store_turns: sources of requests take turns at one streamer, packet by packet.
 //
-// What:        the first of the sources that want to begin goes first; it has the least to say.
+// What:        of the sources that want to begin the lowest goes first; connect those with little data low.
 //              Responses come in the order of the requests, and go back to the source that they are for;
 //              what they say passes beside this module.
 // Handshake:   valid/ready, whole beats; each side follows the other within the cycle.

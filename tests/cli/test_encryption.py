@@ -256,7 +256,7 @@ def test_a_nonce_that_is_lost(forebay: Run, tmp_path: Path) -> None:
 
 
 def test_a_mount_decrypts(recorded: Recorded, tmp_path: Path) -> None:
-    """With the key, files have what was sent; without it, what lies there."""
+    """Mounted with the key, files have the plaintext; without it, the ciphertext."""
     path = Path("00000", f"{0:020}.bin")
     with mounted(recorded.disk, tmp_path / "a", "--key-file", recorded.folder / "key"):
         assert (tmp_path / "a" / path).read_bytes() == recorded.whole
