@@ -93,30 +93,9 @@ pub(super) fn check(
                 "let an element with results follow, or leave tap out",
             ));
         }
-        let mut back = stages[..=index].iter().filter(|old| old.way == Way::Back);
-        let stored = |old: &Stage| old.way != Way::Back && old.element.encrypts;
-        if stage.way == Way::Back
-            && stages.iter().any(stored)
-            && !back.any(|old| old.element.encrypts)
-        {
-            return Err(file.field(format!("pe[{index}].name"), &keys["name"]).refuse(
-                "what is read is encrypted, and nothing decrypts it before this element",
-                "let one that decrypts stand before it: the same as encrypts, with direction = \"back\"",
-            ));
-        }
-        if stage.way == Way::Back && stage.element.encrypts {
-            let key = |stage: &Stage| stage.registers.get(KEY).map(|key| key.data.clone());
-            let stored = stages.iter().find(|other| {
-                other.way != Way::Back && other.element.encrypts && key(other) == key(stage)
-            });
-            if stored.is_none() {
-                return Err(file
-                    .field(format!("pe[{index}].name"), &keys["name"])
-                    .refuse(
-                        "nothing that is stored is encrypted with its key",
-                        "let both directions have an element that encrypts, with the same key",
-                    ));
-            }
+        if stage.way == Way::Back {
+            let name = file.field(format!("pe[{index}].name"), &keys["name"]);
+            check_decryption(&name, stage, &stages[..index], &stages)?;
         }
     }
     Ok(stages)
@@ -200,6 +179,33 @@ fn check_back(name: &Field<'_>, new: &Stage, taps: bool, stages: &[Stage]) -> Re
         return Err(name.refuse(
             "it decrypts, and nothing can work on what it gets",
             "let it be the first one of its direction",
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses an element of the way back that gets what is encrypted, or decrypts what is not.
+fn check_decryption(
+    name: &Field<'_>,
+    stage: &Stage,
+    before: &[Stage],
+    stages: &[Stage],
+) -> Result<()> {
+    let key = |stage: &Stage| stage.registers.get(KEY).map(|key| key.data.clone());
+    let encrypts =
+        |way: bool| move |one: &&Stage| one.element.encrypts && (one.way == Way::Back) == way;
+    let stored = stages.iter().find(encrypts(false));
+    if stage.element.encrypts && stored.map(key) != Some(key(stage)) {
+        return Err(name.refuse(
+            "nothing that is stored is encrypted with its key",
+            "let both directions have an element that encrypts, with the same key",
+        ));
+    }
+    if !stage.element.encrypts && stored.is_some() && !before.iter().any(|one| encrypts(true)(&one))
+    {
+        return Err(name.refuse(
+            "what is read is encrypted, and nothing decrypts it before this element",
+            "let one that decrypts stand before it: the same as encrypts, with direction = \"back\"",
         ));
     }
     Ok(())
