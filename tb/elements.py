@@ -60,16 +60,16 @@ class Extent(NamedTuple):
         flags = spec.FRAMING_FIRST if self.offset == 0 else 0
         flags |= spec.PACKET_GOES_ON if goes_on else 0
         flags |= spec.FRAMING_VERSION << 4
-        sequence, place = random.getrandbits(64), self.offset or self.size
-        head = (spec.FRAMING_MAGIC, flags, self.epoch, self.stream, sequence, self.object, place)
-        return int.from_bytes(struct.pack("<IBBHQQQ", *head), "little")
+        sequence, place = random.getrandbits(32), self.offset or self.size
+        head = (spec.FRAMING_MAGIC, flags, self.stream, self.epoch, sequence, self.object, place)
+        return int.from_bytes(struct.pack("<IBxHIIQQ", *head), "little")
 
 
 def any_extent(user: int, size: int) -> Extent:
     """Return that of a packet with this TUSER: an object of its own, whole or the rest of one."""
     offset = random.getrandbits(40) + 1 if user & PART else 0
     total = 0 if offset else random.choice([0, size])
-    numbers = (random.getrandbits(bits) for bits in (16, 8, 64))
+    numbers = (random.getrandbits(bits) for bits in (16, 32, 64))
     return Extent(*numbers, offset, total, random.getrandbits(64), random.getrandbits(64))
 
 

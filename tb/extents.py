@@ -44,8 +44,8 @@ ROW_BITS = (
     ("length", 32),
     ("whole", 1),
     ("missing", 32),
-    ("sequence", 64),
-    ("sender", 8),
+    ("sequence", 32),
+    ("epoch", 32),
     ("time", 64),
     ("seconds", 34),
     ("crc32c", 32),
@@ -69,7 +69,7 @@ class Row(NamedTuple):
     whole: int
     missing: int
     sequence: int
-    sender: int
+    epoch: int
     time: int
     seconds: int
     crc32c: int
@@ -232,9 +232,9 @@ def extent(length: int | None = None, **others: object) -> Extent:
     first = random.random() < 0.7
     place = random.getrandbits(40)
     flags = (spec.FRAMING_FIRST if first else 0) | random.choice([0, spec.FRAMING_LAST])
-    number, object_ = random.getrandbits(64), random.getrandbits(64)
-    session, stream = random.getrandbits(8), random.getrandbits(16)
-    header = frames.header(number, object_, place, flags, session=session, stream=stream)
+    number, object_ = random.getrandbits(32), random.getrandbits(64)
+    epoch, stream = random.getrandbits(32), random.getrandbits(16)
+    header = frames.header(number, object_, place, flags, epoch=epoch, stream=stream)
     missing = random.choice([0, 0, random.getrandbits(32), random.getrandbits(64)])
     data = random.randbytes(size() if length is None else length)
     usual = {"missing": missing, "broken": random.random() < 0.2}
@@ -320,12 +320,12 @@ class Region:
 
     def row(self, what: Extent, done: int, length: int, address: int, flags: int) -> Row:
         """Return the row of a part that begins N bytes behind the extent's beginning."""
-        _, sender, stream, sequence, number, place = struct.unpack("<IxBHQQQ", what.header)
+        stream, epoch, sequence, number, place = struct.unpack("<6xHIIQQ", what.header)
         first = what.header[spec.FRAMING_FLAGS_AT] & spec.FRAMING_FIRST
         whole = int(bool(flags & spec.ROW_WHOLE))
         offset = (0 if first else place) + done & 2**64 - 1
         missing = 0 if done else min(what.missing, 2**32 - 1)
-        rest = (missing, sequence, sender, what.time, what.seconds, 0, what.nonce, 0, 0, 0)
+        rest = (missing, sequence, epoch, what.time, what.seconds, 0, what.nonce, 0, 0, 0)
         flags |= spec.ROW_COUNTS
         return Row(flags, address, stream, number, offset, length, whole, *rest)
 

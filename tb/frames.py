@@ -50,10 +50,10 @@ def configure(dut, **others: int) -> None:
 def header(sequence: int, number: int, place: int, flags: int, **others: int) -> bytes:
     """Pack the header in front of a payload, as docs/reference/net.md does."""
     version = others.get("version", spec.FRAMING_VERSION) << 4
-    session, stream = others.get("session", 1), others.get("stream", STREAM)
+    epoch, stream = others.get("epoch", 1), others.get("stream", STREAM)
     magic = others.get("magic", spec.FRAMING_MAGIC)
-    numbers = (version | flags, session, stream, sequence, number, place)
-    return struct.pack("<IBBHQQQ", magic, *numbers)
+    numbers = (version | flags, others.get("reserved", 0), stream, epoch, sequence, number, place)
+    return struct.pack("<IBBHIIQQ", magic, *numbers)
 
 
 def wire(packet: Packet) -> bytes:
@@ -92,7 +92,7 @@ def on_bus(frame: bytes, damaged: bool = False) -> AxiStreamFrame:
 class Sender:
     """Cuts objects into datagrams."""
 
-    session: int = 1
+    epoch: int = 1
     stream: int = STREAM
     sequence: int = 0
     sent: list[bytes] = field(default_factory=list)
@@ -104,9 +104,7 @@ class Sender:
             last = at + part >= len(content)
             flags = (at == 0) * spec.FRAMING_FIRST | last * spec.FRAMING_LAST
             place = at or len(content)
-            head = header(
-                self.sequence, number, place, flags, session=self.session, stream=self.stream
-            )
-            self.sequence = (self.sequence + 1) % 2**64
+            head = header(self.sequence, number, place, flags, epoch=self.epoch, stream=self.stream)
+            self.sequence = (self.sequence + 1) % 2**32
             found.append(head + content[at : at + part])
         return found

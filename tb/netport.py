@@ -125,7 +125,7 @@ class Bench:
     def head(self) -> tuple[int, int, int, int]:
         """Take the word of the next extent: sequence, object, flags, frames missing before it."""
         word = bytes(self.heads.recv_nowait().tdata)
-        number = struct.unpack_from("<Q", word, spec.FRAMING_SEQUENCE_AT)[0]
+        number = struct.unpack_from("<I", word, spec.FRAMING_SEQUENCE_AT)[0]
         object_ = struct.unpack_from("<Q", word, spec.FRAMING_OBJECT_AT)[0]
         missing = struct.unpack_from("<Q", word, spec.FRAMING_BYTES)[0]
         return number, object_, word[spec.FRAMING_FLAGS_AT] & 15, missing

@@ -18,7 +18,7 @@ extern "C" {
 #define NET__VERSION__MINOR_bm 0xff00
 #define NET__VERSION__MINOR_bp 8
 #define NET__VERSION__MINOR_bw 8
-#define NET__VERSION__MINOR_reset 0x2
+#define NET__VERSION__MINOR_reset 0x3
 #define NET__VERSION__MAJOR_bm 0xffff0000
 #define NET__VERSION__MAJOR_bp 16
 #define NET__VERSION__MAJOR_bw 16
@@ -123,10 +123,6 @@ extern "C" {
 #define NET__SEND__PAYLOAD_bp 32
 #define NET__SEND__PAYLOAD_bw 8
 #define NET__SEND__PAYLOAD_reset 0x16
-#define NET__SEND__SESSION_bm 0xff0000000000
-#define NET__SEND__SESSION_bp 40
-#define NET__SEND__SESSION_bw 8
-#define NET__SEND__SESSION_reset 0x0
 #define NET__SEND__RATE_bm 0xffff000000000000
 #define NET__SEND__RATE_bp 48
 #define NET__SEND__RATE_bw 16
@@ -204,6 +200,12 @@ extern "C" {
 #define NET__GATHER__HELD_bp 32
 #define NET__GATHER__HELD_bw 32
 
+// reg - net::epoch
+#define NET__EPOCH__SENT_bm 0xffffffff
+#define NET__EPOCH__SENT_bp 0
+#define NET__EPOCH__SENT_bw 32
+#define NET__EPOCH__SENT_reset 0x0
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -236,7 +238,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint8_t RESERVED_88_8f[0x8];
     uint64_t streams;
     uint64_t gather;
-    uint8_t RESERVED_a0_1ff[0x160];
+    uint64_t epoch;
+    uint8_t RESERVED_a8_1ff[0x158];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

@@ -168,15 +168,17 @@
 /* Header in front of the payload of a frame, offsets in bytes */
 #define FB_FRAMING_BYTES       0x20u
 #define FB_FRAMING_MAGIC       0x31594246u
-#define FB_FRAMING_VERSION     0x1u
+#define FB_FRAMING_VERSION     0x2u
 #define FB_FRAMING_FIRST       0x1u
 #define FB_FRAMING_LAST        0x2u
 #define FB_FRAMING_FLAGS_AT    0x4u
-#define FB_FRAMING_SESSION_AT  0x5u
+#define FB_FRAMING_RESERVED_AT 0x5u
 #define FB_FRAMING_STREAM_AT   0x6u
-#define FB_FRAMING_SEQUENCE_AT 0x8u
+#define FB_FRAMING_EPOCH_AT    0x8u
+#define FB_FRAMING_SEQUENCE_AT 0xcu
 #define FB_FRAMING_OBJECT_AT   0x10u
 #define FB_FRAMING_PLACE_AT    0x18u
+#define FB_FRAMING_WINDOW      0x40u
 
 /* Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before */
 #define FB_PACKET_PART        0x1u

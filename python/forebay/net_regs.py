@@ -20,6 +20,7 @@ IDLE = 0x070
 PACKETS = 0x080
 STREAMS = 0x090
 GATHER = 0x098
+EPOCH = 0x0A0
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -71,7 +72,6 @@ FIELDS = {
     "send": {
         "ip": (31, 0),
         "payload": (39, 32),
-        "session": (47, 40),
         "rate": (63, 48),
     },
     "memory": {
@@ -108,10 +108,13 @@ FIELDS = {
         "cycles": (31, 0),
         "held": (63, 32),
     },
+    "epoch": {
+        "sent": (31, 0),
+    },
 }
 
 RESETS = {
-    "version": 0x314E424600000200,
+    "version": 0x314E424600000300,
     "address": 0x0,
     "filter": 0xFB0100000000,
     "limit": 0x233A,
@@ -121,4 +124,5 @@ RESETS = {
     "send": 0x1600000000,
     "idle": 0x0,
     "streams": 0x1,
+    "epoch": 0x0,
 }

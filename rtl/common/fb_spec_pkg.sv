@@ -171,15 +171,17 @@ package fb_spec_pkg;
   // Header in front of the payload of a frame, offsets in bytes
   localparam int unsigned FRAMING_BYTES = 32;
   localparam logic [31:0] FRAMING_MAGIC = 32'h31594246;
-  localparam logic [3:0] FRAMING_VERSION = 4'h1;
+  localparam logic [3:0] FRAMING_VERSION = 4'h2;
   localparam logic [3:0] FRAMING_FIRST = 4'h1;
   localparam logic [3:0] FRAMING_LAST = 4'h2;
   localparam int unsigned FRAMING_FLAGS_AT = 4;
-  localparam int unsigned FRAMING_SESSION_AT = 5;
+  localparam int unsigned FRAMING_RESERVED_AT = 5;
   localparam int unsigned FRAMING_STREAM_AT = 6;
-  localparam int unsigned FRAMING_SEQUENCE_AT = 8;
+  localparam int unsigned FRAMING_EPOCH_AT = 8;
+  localparam int unsigned FRAMING_SEQUENCE_AT = 12;
   localparam int unsigned FRAMING_OBJECT_AT = 16;
   localparam int unsigned FRAMING_PLACE_AT = 24;
+  localparam int unsigned FRAMING_WINDOW = 64;
 
   // Packets through processing elements: bits of TUSER with TLAST, of TID, of the word before
   localparam logic [1:0] PACKET_PART = 2'h1;

@@ -169,6 +169,7 @@ module fb_net_csr (
         logic packets;
         logic streams;
         logic gather;
+        logic epoch;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -207,6 +208,7 @@ module fb_net_csr (
         decoded_reg_strb.packets = cpuif_req_masked & (cpuif_addr == 12'h80);
         decoded_reg_strb.streams = cpuif_req_masked & (cpuif_addr == 12'h90);
         decoded_reg_strb.gather = cpuif_req_masked & (cpuif_addr == 12'h98);
+        decoded_reg_strb.epoch = cpuif_req_masked & (cpuif_addr == 12'ha0);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -324,10 +326,6 @@ module fb_net_csr (
                 logic load_next;
             } payload;
             struct packed {
-                logic [7:0] next;
-                logic load_next;
-            } session;
-            struct packed {
                 logic [15:0] next;
                 logic load_next;
             } rate;
@@ -364,6 +362,12 @@ module fb_net_csr (
                 logic load_next;
             } cycles;
         } gather;
+        struct packed {
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } sent;
+        } epoch;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -433,9 +437,6 @@ module fb_net_csr (
                 logic [7:0] value;
             } payload;
             struct packed {
-                logic [7:0] value;
-            } session;
-            struct packed {
                 logic [15:0] value;
             } rate;
         } send;
@@ -465,6 +466,11 @@ module fb_net_csr (
                 logic [31:0] value;
             } cycles;
         } gather;
+        struct packed {
+            struct packed {
+                logic [31:0] value;
+            } sent;
+        } epoch;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -885,29 +891,6 @@ module fb_net_csr (
         end
     end
     assign hwif_out.send.payload.value = field_storage.send.payload.value;
-    // Field: net.send.session
-    always_comb begin
-        automatic logic [7:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.send.session.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.send && decoded_req_is_wr) begin // SW write
-            load_next_c = '1;
-            if(decoded_wr_biten[40]) next_c[7:0] = decoded_wr_data[47:40];
-        end
-        field_combo.send.session.next = next_c;
-        field_combo.send.session.load_next = load_next_c;
-    end
-    always_ff @(posedge clk) begin
-        if(rst) begin
-            field_storage.send.session.value <= 8'h0;
-        end else begin
-            if(field_combo.send.session.load_next) begin
-                field_storage.send.session.value <= field_combo.send.session.next;
-            end
-        end
-    end
-    assign hwif_out.send.session.value = field_storage.send.session.value;
     // Field: net.send.rate
     always_comb begin
         automatic logic [15:0] next_c;
@@ -1079,6 +1062,32 @@ module fb_net_csr (
         end
     end
     assign hwif_out.gather.cycles.value = field_storage.gather.cycles.value;
+    // Field: net.epoch.sent
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.epoch.sent.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.epoch && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+        end
+        field_combo.epoch.sent.next = next_c;
+        field_combo.epoch.sent.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.epoch.sent.value <= 32'h0;
+        end else begin
+            if(field_combo.epoch.sent.load_next) begin
+                field_storage.epoch.sent.value <= field_combo.epoch.sent.next;
+            end
+        end
+    end
+    assign hwif_out.epoch.sent.value = field_storage.epoch.sent.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1147,7 +1156,7 @@ module fb_net_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h2;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h3;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h0;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h314e4246;
         end
@@ -1187,7 +1196,6 @@ module fb_net_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'h40)) begin
             readback_data_var[ad_hi(12'h40)][31:0] = field_storage.send.ip.value;
             readback_data_var[ad_hi(12'h40)][39:32] = field_storage.send.payload.value;
-            readback_data_var[ad_hi(12'h40)][47:40] = field_storage.send.session.value;
             readback_data_var[ad_hi(12'h40)][63:48] = field_storage.send.rate.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h48)) begin
@@ -1223,6 +1231,9 @@ module fb_net_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'h98)) begin
             readback_data_var[ad_hi(12'h98)][31:0] = field_storage.gather.cycles.value;
             readback_data_var[ad_hi(12'h98)][63:32] = hwif_in.gather.held.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'ha0)) begin
+            readback_data_var[ad_hi(12'ha0)][31:0] = field_storage.epoch.sent.value;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -236,17 +236,12 @@ package fb_net_csr_pkg;
     } net__send__payload__out_t;
 
     typedef struct packed {
-        logic [7:0] value;
-    } net__send__session__out_t;
-
-    typedef struct packed {
         logic [15:0] value;
     } net__send__rate__out_t;
 
     typedef struct packed {
         net__send__ip__out_t ip;
         net__send__payload__out_t payload;
-        net__send__session__out_t session;
         net__send__rate__out_t rate;
     } net__send__out_t;
 
@@ -293,6 +288,14 @@ package fb_net_csr_pkg;
     } net__gather__out_t;
 
     typedef struct packed {
+        logic [31:0] value;
+    } net__epoch__sent__out_t;
+
+    typedef struct packed {
+        net__epoch__sent__out_t sent;
+    } net__epoch__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -320,6 +323,7 @@ package fb_net_csr_pkg;
         net__packets__out_t packets;
         net__streams__out_t streams;
         net__gather__out_t gather;
+        net__epoch__out_t epoch;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

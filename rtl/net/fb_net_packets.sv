@@ -227,7 +227,8 @@ module fb_net_packets
   end
 
   // ------------------------------------------------------------------------------------- the word
-  logic [63:0] chunk_q, frame_q;  // numbers of the next ones
+  logic [63:0] chunk_q;  // number of the next one
+  logic [31:0] frame_q;
   logic [47:0] lost_since_q, lost;  // frames, since the last chunk began
 
   assign lost = lost_since_q + 48'(s_lost);
@@ -253,7 +254,7 @@ module fb_net_packets
       m_axis_head_tdata[8*FRAMING_FLAGS_AT+:8] <= {
         4'(FRAMING_VERSION), 4'(FRAMING_FIRST | FRAMING_LAST)
       };
-      m_axis_head_tdata[8*FRAMING_SEQUENCE_AT+:64] <= frame_q;
+      m_axis_head_tdata[8*FRAMING_SEQUENCE_AT+:32] <= frame_q;
       m_axis_head_tdata[8*FRAMING_OBJECT_AT+:64] <= chunk_q;
     end
     m_axis_head_tvalid <= !rst && ((moves && m_open) ||

@@ -266,7 +266,7 @@ module fb_net_port
       .cfg_peer_ip(out.send.ip.value),
       .cfg_peer_port(out.peer.port.value),
       .cfg_stream(out.filter.stream.value),
-      .cfg_session(out.send.session.value),
+      .cfg_epoch(out.epoch.sent.value),
       .cfg_payload({
         out.send.payload.value > PAYLOAD_MOST ? PAYLOAD_MOST : out.send.payload.value, 6'd0
       }),

@@ -6,7 +6,8 @@
 //              in their stream, refuses the others, and says where an extent begins and ends: at the
 //              latest when a frame of another stream is taken, or none was taken for `cfg_idle`
 //              cycles. The rule is in docs/reference/net.md. The last 64 numbers of each stream are
-//              remembered, so that a frame that comes late is told from one that comes twice.
+//              remembered, so that a frame that comes late is told from one that comes twice; and the
+//              old frame that was refused last: the stream goes on at the one that follows it.
 // Handshake:   valid/ready; `m_*` follows `s_*`, but for a frame's first beat, which waits a cycle, in
 //              which its header is looked at. `m_axis_head` is a stream of its own: the first beat of a
 //              frame that is taken waits until the word before has been taken.
@@ -67,7 +68,8 @@ module fb_net_reassembly
 );
 
   localparam int unsigned HeaderBits = 8 * FRAMING_BYTES;
-  localparam int unsigned Window = 64;  // numbers remembered
+  localparam int unsigned Window = FRAMING_WINDOW;  // numbers remembered
+  localparam int unsigned WindowBits = $clog2(Window);
 
   if (Streams < 2 || Streams > 16 || (Streams & (Streams - 1)) != 0) begin : gen_bad_streams
     $fatal(1, "fb_net_reassembly (%m): Streams=%0d must be a power of two from 2 to 16", Streams);
@@ -76,14 +78,14 @@ module fb_net_reassembly
   // -------------------------------------------------------------------------------------- header
   logic [HeaderBits-1:0] header;
   logic [3:0] flags;
-  logic [7:0] session;
-  logic [63:0] sequence_number, object, position;
+  logic [31:0] epoch, sequence_number;
+  logic [63:0] object, position;
   logic first, last, header_good;
 
   assign header = s_data[HeaderBits-1:0];
   assign flags = header[8*FRAMING_FLAGS_AT+:4];
-  assign session = header[8*FRAMING_SESSION_AT+:8];
-  assign sequence_number = header[8*FRAMING_SEQUENCE_AT+:64];
+  assign epoch = header[8*FRAMING_EPOCH_AT+:32];
+  assign sequence_number = header[8*FRAMING_SEQUENCE_AT+:32];
   assign object = header[8*FRAMING_OBJECT_AT+:64];
   assign position = header[8*FRAMING_PLACE_AT+:64];
   assign first = (flags & FRAMING_FIRST) != '0;
@@ -91,6 +93,7 @@ module fb_net_reassembly
   assign header_good = header[31:0] == FRAMING_MAGIC &&
       header[8*FRAMING_FLAGS_AT+4+:4] == FRAMING_VERSION &&
       (flags & ~(FRAMING_FIRST | FRAMING_LAST)) == '0 &&
+      header[8*FRAMING_RESERVED_AT+:8] == '0 &&
       s_bytes > 7'(FRAMING_BYTES) && !(first && position == '0);
 
   logic taking;  // the frame's payload goes on
@@ -100,29 +103,38 @@ module fb_net_reassembly
   // -------------------------------------------------------------------------------------- number
   // What is known of the frames of a stream.
   typedef struct packed {
-    logic [7:0] session;
-    logic [63:0] due;
+    logic [31:0] epoch;
+    logic [31:0] previous;  // the epoch before; or the same
+    logic [31:0] due;
     logic [Window-1:0] taken;  // bit n: the frame of number due - 1 - n was taken
   } order_t;
 
+  // What follows the old frame of a stream that was refused last.
+  typedef struct packed {
+    logic [31:0] epoch;
+    logic [31:0] due;
+  } again_t;
+
   logic [Streams-1:0] known_q;  // there was a frame
+  logic [Streams-1:0] refused_q;  // an old one was refused, and none was taken since
   order_t order, order_next;
-  logic [63:0] ahead, behind;
-  logic anew;
+  again_t again, again_next;
+  logic [31:0] ahead, behind;
+  logic newer, anew, old, is_refused;
   logic [3:0] judged;
 
   // A header is looked at in one cycle, and what it says is done in the next.
   typedef struct packed {
     logic good;  // its header is
     logic ours;
-    logic old;  // its number is behind all that are remembered ...
+    logic old;  // it is of the epoch before, or its number is behind all that are remembered ...
     logic twice;  // ... or was taken
     logic taken;
     logic anew;
     logic goes_on;
     logic here;  // the last frame taken was of its stream
     logic trims;  // it is one beat, and was filled up
-    logic [63:0] ahead;
+    logic [31:0] ahead;
   } look_t;
 
   look_t seen_q;  // of the frame whose first beat is there
@@ -140,13 +152,31 @@ module fb_net_reassembly
       .rdata(order)
   );
 
-  assign anew = !known_q[s_stream] || session != order.session;
+  fb_common_lutram #(
+      .Width($bits(again_t)),
+      .Depth(Streams)
+  ) u_again (
+      .clk,
+      .we(is_refused),
+      .waddr(s_stream),
+      .wdata(again_next),
+      .raddr(s_stream),
+      .rdata(again)
+  );
+
   assign ahead = sequence_number - order.due;
   assign behind = ~ahead;  // due - 1 - number
-  assign order_next.session = session;
+  assign newer = epoch != order.epoch && epoch != order.previous;
+  assign old = epoch != order.epoch || (ahead[31] && behind >= Window);
+  assign anew = !known_q[s_stream] || newer ||
+      (old && refused_q[s_stream] && again == {epoch, sequence_number});
+  assign order_next.epoch = epoch;
+  assign order_next.previous =
+      !known_q[s_stream] ? epoch : epoch == order.epoch ? order.previous : order.epoch;
   assign order_next.due = sequence_number + 1'b1;
-  assign order_next.taken = seen_q.anew || seen_q.ahead >= 64'(Window - 1) ? Window'(1) :
-      (order.taken << seen_q.ahead[5:0]) << 1 | Window'(1);
+  assign order_next.taken = seen_q.anew || seen_q.ahead >= Window - 1 ? Window'(1) :
+      (order.taken << seen_q.ahead[WindowBits-1:0]) << 1 | Window'(1);
+  assign again_next = '{epoch, sequence_number + 1'b1};
 
   always_comb begin : judge
     if (!seen_q.good) judged = PLACE_HEADER;
@@ -184,9 +214,10 @@ module fb_net_reassembly
       .rdata(state)
   );
 
-  assign goes_on = unfinished_q[s_stream] && !anew && sequence_number == order.due && !first &&
+  assign goes_on = unfinished_q[s_stream] && known_q[s_stream] && epoch == order.epoch &&
+      sequence_number == order.due && !first &&
       object == state.number && position == state.next;
-  assign missing = seen_q.anew ? '0 : seen_q.ahead;
+  assign missing = seen_q.anew ? '0 : 64'(seen_q.ahead);
   assign ends = s_first ? last : ends_q;
   assign counted = s_first ? first || (seen_q.goes_on && state.counted) : state.counted;
   assign left = s_first && first ? position : state.left;
@@ -221,6 +252,7 @@ module fb_net_reassembly
   assign s_ready = (!s_first || ready_q) && (!taking || (m_ready && head_free));
   assign moves = s_valid && s_ready;
   assign begins = moves && s_first && taking;
+  assign is_refused = moves && s_first && judged == PLACE_OLD;
 
   assign m_valid = s_valid && (!s_first || ready_q) && taking && head_free;
   assign m_data = s_data;
@@ -242,9 +274,9 @@ module fb_net_reassembly
     seen_q <= '{
         header_good,
         s_ours,
-        behind >= 64'(Window),
-        order.taken[behind[5:0]],
-        header_good && s_ours && (anew || !ahead[63]),
+        old,
+        order.taken[behind[WindowBits-1:0]],
+        header_good && s_ours && (anew || (!old && !ahead[31])),
         anew,
         goes_on,
         open_stream_q == s_stream,
@@ -259,8 +291,10 @@ module fb_net_reassembly
       taking_q <= taking;
       judged_q <= judged;
     end
+    if (is_refused) refused_q[s_stream] <= 1'b1;
     if (begins) begin
       known_q[s_stream] <= 1'b1;
+      refused_q[s_stream] <= 1'b0;
       ends_q <= last;
       open_stream_q <= s_stream;
     end
@@ -276,6 +310,7 @@ module fb_net_reassembly
     end
     if (rst) begin
       known_q <= '0;
+      refused_q <= '0;
       unfinished_q <= '0;
       open_q <= 1'b0;
       inside_q <= 1'b0;

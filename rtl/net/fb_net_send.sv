@@ -32,7 +32,7 @@ module fb_net_send
     input wire [31:0] cfg_peer_ip,
     input wire [15:0] cfg_peer_port,
     input wire [15:0] cfg_stream,
-    input wire [ 7:0] cfg_session,
+    input wire [31:0] cfg_epoch,
     input wire [13:0] cfg_payload,    // bytes of payload in a frame
 
     input  wire                        s_axis_head_tvalid,
@@ -84,7 +84,8 @@ module fb_net_send
 
   state_e state_q;
   logic first_q, last_q;  // the frame begins, ends its object
-  logic [63:0] sequence_q, offset_q;
+  logic [31:0] sequence_q;
+  logic [63:0] offset_q;
   logic [13:0] left_q;  // bytes of payload that still go into the frame
   logic [13:0] bytes_q;  // of the frame so far
   logic [8*Carry-1:0] carry_q;
@@ -105,9 +106,9 @@ module fb_net_send
     first_q ? s_axis_head_tdata[64+:64] : offset_q,
     s_axis_head_tdata[63:0],
     sequence_q,
+    cfg_epoch,
     cfg_stream,
-    cfg_session,
-    8'd0,
+    16'd0,
     FRAMING_MAGIC,
     (8 * OuterBytes)'(from_wire(
         Bits'({

@@ -10,7 +10,7 @@
 // Latency:     1 cycle for an object, 0 for a beat.
 // Throughput:  64 bytes a cycle, and a cycle for each object.
 // Limits:      16 objects inside, from here to who takes their heads. 512-bit registers: none.
-// Does not implement: sessions of senders; they are 0.
+// Does not implement: epochs of senders; they are 0.
 
 `default_nettype none
 

@@ -14,7 +14,7 @@ package fb_pe_pkg;
   typedef struct packed {
     logic        back;    // it is read to be sent; else it was received, and is stored
     logic [15:0] stream;
-    logic [7:0]  epoch;   // the sender's session
+    logic [31:0] epoch;   // which run of the sender
     logic [63:0] object;
     logic [63:0] offset;  // where in the object it begins, in bytes; 0: the object begins with it
     logic [63:0] size;    // bytes of the whole object where it begins and the sender knows; else 0
@@ -25,7 +25,7 @@ package fb_pe_pkg;
   // Which object an extent is of.
   typedef struct packed {
     logic [15:0] stream;
-    logic [7:0]  epoch;
+    logic [31:0] epoch;
     logic [63:0] object;
   } object_t;
 
@@ -62,7 +62,7 @@ package fb_pe_pkg;
     place = head[8*FRAMING_PLACE_AT+:64];
     extent_of.back = 1'b0;
     extent_of.stream = head[8*FRAMING_STREAM_AT+:16];
-    extent_of.epoch = head[8*FRAMING_SESSION_AT+:8];
+    extent_of.epoch = head[8*FRAMING_EPOCH_AT+:32];
     extent_of.object = head[8*FRAMING_OBJECT_AT+:64];
     extent_of.offset = first ? '0 : place;
     extent_of.size = first ? place : '0;

@@ -58,7 +58,7 @@ module fb_store_bin2ascii
   end
 
   localparam int unsigned Digits = 20;  // of 2^64 - 1
-  localparam int unsigned BaseBits = 344;  // of decimal numbers but for a result's
+  localparam int unsigned BaseBits = 336;  // of decimal numbers but for a result's
   localparam int unsigned BaseWords = 20;  // of all that are no decimal numbers
 
   // ----------------------------------------------------------------------------------- what to write
@@ -77,7 +77,7 @@ module fb_store_bin2ascii
   localparam int unsigned EXTENSION = 11;
   localparam int unsigned SUM_SECOND = 12;
   localparam int unsigned MISSING = 13;
-  localparam int unsigned SENDER = 14;
+  localparam int unsigned EPOCH = 14;
   localparam int unsigned WHOLE = 15;
   localparam int unsigned RESULT = 16;
   localparam int unsigned JobBits = $clog2(RESULT + RESULT_JOBS);
@@ -101,10 +101,9 @@ module fb_store_bin2ascii
   // Bits of a decimal number, 0 for what is none.
   function automatic logic [6:0] bits_of(input job_t job);
     unique case (32'(job))
-      SEQUENCE, TIME, OBJECT, OFFSET: return 7'd64;
-      LENGTH, MISSING: return 7'd32;
+      TIME, OBJECT, OFFSET: return 7'd64;
+      SEQUENCE, LENGTH, MISSING, EPOCH: return 7'd32;
       STREAM: return 7'd16;
-      SENDER: return 7'd8;
       default: return result_job(32'(job)).is_hex ? '0 : result_job(32'(job)).bits;
     endcase
   endfunction
@@ -113,10 +112,10 @@ module fb_store_bin2ascii
   function automatic logic [4:0] words_of(input job_t job);
     unique case (32'(job))
       SESSION: return 5'd7;
-      SEQUENCE, TIME, OBJECT, OFFSET: return 5'd4;
-      LENGTH, MISSING, SECONDS, SIZE: return 5'd2;
+      TIME, OBJECT, OFFSET: return 5'd4;
+      SEQUENCE, LENGTH, MISSING, EPOCH, SECONDS, SIZE: return 5'd2;
       CRC, STREAM, SUM_FIRST, SUM_SECOND, WHOLE: return 5'd1;
-      SENDER, EXTENSION: return 5'd0;
+      EXTENSION: return 5'd0;
       default: return result_job(32'(job)).words;
     endcase
   endfunction
@@ -325,7 +324,7 @@ module fb_store_bin2ascii
       facts_q.offset,
       facts_q.stream,
       facts_q.missing,
-      facts_q.sender
+      facts_q.epoch
     };
     raw = '0;
     raw[RawWords-1-:BaseWords] = {

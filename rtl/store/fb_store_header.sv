@@ -59,20 +59,20 @@ module fb_store_header
   // Places of the fields in the memory, in words of four characters, in the order of fb_store_bin2ascii.
   // A field stands at the end of its words.
   localparam int unsigned PlaceSequence = 0;
-  localparam int unsigned PlaceTime = 5;
-  localparam int unsigned PlaceLength = 10;
-  localparam int unsigned PlaceCrc = 13;
-  localparam int unsigned PlaceSession = 15;
-  localparam int unsigned PlaceObject = 23;
-  localparam int unsigned PlaceOffset = 28;
-  localparam int unsigned PlaceStream = 33;
-  localparam int unsigned PlaceSeconds = 35;
-  localparam int unsigned PlaceSumFirst = 38;
-  localparam int unsigned PlaceSize = 40;
-  localparam int unsigned PlaceExtension = 43;
-  localparam int unsigned PlaceSumSecond = 44;
-  localparam int unsigned PlaceMissing = 46;
-  localparam int unsigned PlaceSender = 49;
+  localparam int unsigned PlaceTime = 3;
+  localparam int unsigned PlaceLength = 8;
+  localparam int unsigned PlaceCrc = 11;
+  localparam int unsigned PlaceSession = 13;
+  localparam int unsigned PlaceObject = 21;
+  localparam int unsigned PlaceOffset = 26;
+  localparam int unsigned PlaceStream = 31;
+  localparam int unsigned PlaceSeconds = 33;
+  localparam int unsigned PlaceSumFirst = 36;
+  localparam int unsigned PlaceSize = 38;
+  localparam int unsigned PlaceExtension = 41;
+  localparam int unsigned PlaceSumSecond = 42;
+  localparam int unsigned PlaceMissing = 44;
+  localparam int unsigned PlaceEpoch = 47;
   localparam int unsigned PlaceWhole = 50;  // behind it a result, whose holes have these places
 
   // A field of the template: its holes, and what they become.
@@ -86,8 +86,8 @@ module fb_store_header
     if (hole >= FIELD_WHOLE) return moved(hole, FIELD_WHOLE, 5, PlaceWhole, 2);
     if (hole >= FIELD_CRC) return moved(hole, FIELD_CRC, 8, PlaceCrc, 2);
     if (hole >= FIELD_TIME) return moved(hole, FIELD_TIME, 20, PlaceTime, 5);
-    if (hole >= FIELD_SENDER) return moved(hole, FIELD_SENDER, 3, PlaceSender, 1);
-    if (hole >= FIELD_SEQUENCE) return moved(hole, FIELD_SEQUENCE, 20, PlaceSequence, 5);
+    if (hole >= FIELD_EPOCH) return moved(hole, FIELD_EPOCH, 10, PlaceEpoch, 3);
+    if (hole >= FIELD_SEQUENCE) return moved(hole, FIELD_SEQUENCE, 10, PlaceSequence, 3);
     if (hole >= FIELD_MISSING) return moved(hole, FIELD_MISSING, 10, PlaceMissing, 3);
     if (hole >= FIELD_LENGTH) return moved(hole, FIELD_LENGTH, 10, PlaceLength, 3);
     if (hole >= FIELD_OFFSET) return moved(hole, FIELD_OFFSET, 20, PlaceOffset, 5);

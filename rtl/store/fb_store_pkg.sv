@@ -57,8 +57,8 @@ package fb_store_pkg;
     logic [31:0] length;  // bytes of payload
     logic whole;  // a whole object
     logic [31:0] missing;  // frames that are missing before it; all ones: or more
-    logic [63:0] sequence_;  // number of its first frame
-    logic [7:0] sender;  // the sender's session
+    logic [31:0] sequence_;  // number of its first frame
+    logic [31:0] epoch;  // which run of the sender
     logic [63:0] time_;  // when it began, ns since 1970
     logic [33:0] seconds;  // the same in seconds, so that no module has to divide
     logic [31:0] crc32c;  // of the payload
@@ -75,7 +75,7 @@ package fb_store_pkg;
     logic [63:0] missing;
     logic [PACKET_HEAD_BITS-1:0] head;
     head = extent.head;
-    unused = &{1'b0, head[8*FRAMING_FLAGS_AT-1:0], part};
+    unused = &{1'b0, head[8*FRAMING_STREAM_AT-1:0], part};
     first = (head[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
     missing = head[8*FRAMING_BYTES+:64];
     facts_of = '0;
@@ -85,8 +85,8 @@ package fb_store_pkg;
     facts_of.length = part.length;
     facts_of.whole = part.whole;
     facts_of.missing = part.done != '0 ? '0 : missing[63:32] != '0 ? '1 : missing[31:0];
-    facts_of.sequence_ = head[8*FRAMING_SEQUENCE_AT+:64];
-    facts_of.sender = head[8*FRAMING_SESSION_AT+:8];
+    facts_of.sequence_ = head[8*FRAMING_SEQUENCE_AT+:32];
+    facts_of.epoch = head[8*FRAMING_EPOCH_AT+:32];
     facts_of.time_ = extent.time_;
     facts_of.seconds = extent.seconds;
     facts_of.crc32c = part.crc32c;

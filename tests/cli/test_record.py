@@ -24,15 +24,15 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import PcapReader, wrpcap
 
-HEAD = struct.Struct("<4sBBHQQQ")
+HEAD = struct.Struct("<4sBxHIIQQ")
 MAC, ADDRESS, PORT = "02:46:42:00:00:01", "10.77.0.2", 0xFB01
 PAYLOAD = 1400
 
 
-def header(number: int, object_: int, at: int, data: bytes, session: int = 7) -> bytes:
+def header(number: int, object_: int, at: int, data: bytes, epoch: int = 7) -> bytes:
     """Return the header in front of a payload: ten lines, as docs/reference/net.md has them."""
-    flags = 0x10 | (at == 0) | (at + PAYLOAD >= len(data)) << 1
-    return HEAD.pack(b"FBY1", flags, session, 0, number, object_, at or len(data))
+    flags = 0x20 | (at == 0) | (at + PAYLOAD >= len(data)) << 1
+    return HEAD.pack(b"FBY1", flags, 0, epoch, number, object_, at or len(data))
 
 
 def udp(payload: bytes, **fields: int | str) -> Packet:
@@ -156,7 +156,7 @@ def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> No
     alien = good[11].copy()
     alien[UDP].dport = 9
     wire += [bad_ip, bad_udp, fragment, long, alien]
-    wire += [udp(b"FBY0" + bytes(60), sport=1), udp(HEAD.pack(b"FBY1", 0x10, 7, 9, 0, 0, 1) + b"x")]
+    wire += [udp(b"FBY0" + bytes(60), sport=1), udp(HEAD.pack(b"FBY1", 0x20, 9, 7, 0, 0, 1) + b"x")]
     wire += [Ether(dst="ff:ff:ff:ff:ff:ff", type=0x0806) / Raw(bytes(9100))]
     wire += good[11:]
     wrpcap(str(tmp_path / "in.pcap"), wire)
@@ -173,11 +173,11 @@ def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> No
 
 
 def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
-    """Another session: whatever number it has is the one that is due, and nothing is missing."""
+    """Another epoch: whatever number it has is the one that is due, and nothing is missing."""
     first, second = (random.Random(n).randbytes(5 * PAYLOAD) for n in (1, 2))
     wire = list(frames({0: first}))[:3]
     for number, at in enumerate(range(0, len(second), PAYLOAD)):
-        head = header(number, 1, at, second, session=8)
+        head = header(number, 1, at, second, epoch=8)
         wire.append(udp(head + second[at : at + PAYLOAD]))
     wrpcap(str(tmp_path / "in.pcap"), wire)
     words = ["record", "--pcap", tmp_path / "in.pcap", "--extract", tmp_path / "objects"]

@@ -30,7 +30,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import wrpcapng
 
-HEAD = struct.Struct("<4sBBHQQQ")
+HEAD = struct.Struct("<4sBxHIIQQ")
 FIRST, LAST = 1, 2
 
 
@@ -65,7 +65,7 @@ class Receiver:
         totals: dict[int, int] = {}
         for number, datagram in enumerate(self.datagrams):
             magic, flags, _, _, sequence, object_, place = HEAD.unpack_from(datagram)
-            assert (magic, flags >> 4, sequence) == (b"FBY1", 1, number)
+            assert (magic, flags >> 4, sequence) == (b"FBY1", 2, number)
             if flags & FIRST:
                 assert object_ not in objects
                 objects[object_], totals[object_] = b"", place
@@ -129,11 +129,11 @@ def test_files_arrive(forebay: Run, receiver: Receiver, tmp_path: Path) -> None:
     contents = make(tmp_path / "in", sizes)
     contents |= make(tmp_path, {"last": 20_000})
     line = (tmp_path / "in", tmp_path / "last", "--rate", "20MB/s")
-    report = send(forebay, receiver, *line, "--object", 7, "--session", 9, "--stream", 258)
+    report = send(forebay, receiver, *line, "--object", 7, "--epoch", 9, "--stream", 258)
     order = ["a", "b/one", "b/two", "c", "last"]
     expected = {7 + at: contents[name] for at, name in enumerate(order)}
     assert receiver.objects() == expected
-    assert {datagram[5:8] for datagram in receiver.datagrams} == {b"\x09\x02\x01"}
+    assert {datagram[5:12] for datagram in receiver.datagrams} == {b"\0\x02\x01\x09\0\0\0"}
     assert report["sent"]["objects"] == 5
     assert report["sent"]["bytes"] == sum(map(len, contents.values()))
     assert report["left"]["empty"] == 1
@@ -166,15 +166,14 @@ def test_rate_and_repetition(forebay: Run, receiver: Receiver, tmp_path: Path) -
     assert 0.3 < half / spread < 0.7
 
 
-def test_sessions_differ(forebay: Run, receiver: Receiver, tmp_path: Path) -> None:
+def test_epochs_differ(forebay: Run, receiver: Receiver, tmp_path: Path) -> None:
     """Who sends again begins anew."""
     make(tmp_path, {"file": 10})
     send(forebay, receiver, tmp_path / "file")
-    time.sleep(0.2)
     line = ("send", tmp_path / "file", "--to", receiver.address)
     assert "1 objects, 10 bytes in 1 frames" in forebay(*line).out
     settle(receiver, 2)
-    first, second = (datagram[5] for datagram in receiver.datagrams)
+    first, second = (datagram[8:12] for datagram in receiver.datagrams)
     assert first != second
 
 
@@ -193,13 +192,14 @@ def dissected(forebay: Run, folder: Path, packets: list[Packet]) -> list[list[st
 
 
 def test_wireshark_reads_what_is_sent(forebay: Run, receiver: Receiver, tmp_path: Path) -> None:
-    """Each field, behind UDP and raw; what is missing, late, or of a new session."""
+    """Each field, behind UDP and raw; what is missing, late, or of a new epoch."""
     make(tmp_path, {"file": 2500})
     send(forebay, receiver, tmp_path / "file", "--mtu", 1060, "--object", 7, "--rate", "1MB/s")
     ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
     ip = ether / IP(src="10.0.0.1", dst="10.0.0.2")
     sent = receiver.datagrams
-    anew = sent[0][:5] + bytes([sent[0][5] ^ 1]) + sent[0][6:]
+    anew = sent[0][:8] + bytes([sent[0][8] ^ 1]) + sent[0][9:]
+    third = anew[:8] + bytes([anew[8] ^ 2]) + anew[9:]
     rows = dissected(
         forebay,
         tmp_path,
@@ -211,6 +211,11 @@ def test_wireshark_reads_what_is_sent(forebay: Run, receiver: Receiver, tmp_path
             ip / UDP(sport=5, dport=64257) / Raw(b"something else, as long as a header is"),
             Ether(src="02:00:00:00:00:03", type=0x88B5) / Raw(sent[0]),
             ip / UDP(sport=6, dport=64257) / Raw(anew[:4] + b"\x2c" + anew[5:]),
+            ip / UDP(sport=5, dport=64257) / Raw(third),
+            # Of the epoch before: the first is old, with the second the sender is back.
+            ip / UDP(sport=5, dport=64257) / Raw(anew),
+            ip / UDP(sport=5, dport=64257) / Raw(anew[:12] + b"\1" + anew[13:]),
+            ip / UDP(sport=5, dport=64257) / Raw(anew[:12] + b"\2" + anew[13:]),
         ],
     )
     head = ["FBY1", "0", "7", "1", "0", "2500", ""]
@@ -221,6 +226,8 @@ def test_wireshark_reads_what_is_sent(forebay: Run, receiver: Receiver, tmp_path
     assert rows[4][0] == "UDP"
     assert rows[5] == rows[0]
     assert rows[6][11]
+    assert rows[7] == rows[0] and rows[8][9] and not rows[8][8]
+    assert rows[9][8] and not rows[9][9] and rows[10][7] == "0"
 
 
 def test_ctrl_c_says_what_was_sent(receiver: Receiver, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from scapy.utils import PcapReader, wrpcap
 
 from forebay.store import Recording, rows_of
 
-HEAD = struct.Struct("<4sBBHQQQ")
+HEAD = struct.Struct("<4sBxHIIQQ")
 PAYLOAD = 1400
 Objects = dict[tuple[int, int], bytes]  # by stream and number
 
@@ -50,7 +50,7 @@ def on_the_wire(capture: Path) -> Objects:
     with PcapReader(str(capture)) as packets:
         for packet in packets:
             payload = bytes(packet[UDP].payload)
-            _, flags, _, stream, _, number, place = HEAD.unpack_from(payload)
+            _, flags, stream, _, _, number, place = HEAD.unpack_from(payload)
             data = payload[HEAD.size :]
             assert len(found[stream, number]) == (0 if flags & 1 else place)
             found[stream, number] += data
@@ -105,7 +105,7 @@ def frames(stream: int, objects: list[bytes]) -> list[Packet]:
     found = []
     for object_, data in enumerate(objects):
         for at in range(0, len(data), PAYLOAD):
-            flags = 0x10 | (at == 0) | (at + PAYLOAD >= len(data)) << 1
+            flags = 0x20 | (at == 0) | (at + PAYLOAD >= len(data)) << 1
             numbers = (flags, stream, stream, len(found), object_, at or len(data))
             payload = HEAD.pack(b"FBY1", *numbers) + data[at : at + PAYLOAD]
             head = Ether(dst="02:46:42:00:00:01") / IP(src="10.77.0.1", dst="10.77.0.2")

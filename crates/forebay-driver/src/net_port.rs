@@ -99,8 +99,8 @@ pub struct Destination {
     pub port: u16,
     /// Bytes of payload in a frame: a multiple of 64, at most 8896.
     pub payload: u16,
-    /// Session of what we send.
-    pub session: u8,
+    /// Epoch of what we send.
+    pub epoch: u32,
     /// Bytes on the wire in 256 cycles of the MAC's clock; 0: as fast as they come.
     pub rate: u16,
 }
@@ -315,9 +315,12 @@ impl NetPort {
         let peer = regs::peer::MAC.put(mac_number(to.mac)) | regs::peer::PORT.put(to.port.into());
         let send = regs::send::IP.put(u64::from(u32::from_be_bytes(to.ip)))
             | regs::send::PAYLOAD.put(units)
-            | regs::send::SESSION.put(to.session.into())
             | regs::send::RATE.put(to.rate.into());
-        let writes = [(regs::peer::OFFSET, peer), (regs::send::OFFSET, send)];
+        let writes = [
+            (regs::peer::OFFSET, peer),
+            (regs::send::OFFSET, send),
+            (regs::epoch::OFFSET, to.epoch.into()),
+        ];
         self.registers.write_all(bus, &writes)
     }
 

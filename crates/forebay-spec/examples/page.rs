@@ -4,7 +4,7 @@
 //!
 //! `cargo run -p forebay-spec --example page`; a line has, with blanks between them: session (32
 //! hexadecimal digits), file name extension, stream, object, offset, length, whole (0 or 1), missing,
-//! sequence, sender, time, CRC32C, nonce, and the result in hexadecimal, or `-` without one. All other
+//! sequence, epoch, time, CRC32C, nonce, and the result in hexadecimal, or `-` without one. All other
 //! numbers are decimal. The second argument is a schema, such as `top u16[5], score f32`.
 
 use std::io::{self, BufRead, Write};
@@ -78,7 +78,7 @@ fn facts(line: &str, schema: &Schema) -> io::Result<Facts> {
         whole: words.number::<u8>("whole")? != 0,
         missing: words.number("missing")?,
         sequence: words.number("sequence")?,
-        sender: words.number("sender")?,
+        epoch: words.number("epoch")?,
         time: words.number("time")?,
         crc32c: words.number("CRC32C")?,
         nonce: words.number("nonce")?,

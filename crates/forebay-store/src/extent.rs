@@ -71,7 +71,7 @@ pub(crate) fn facts_of(superblock: &Superblock, row: &Row) -> Facts {
         whole: row.whole(),
         missing: row.missing,
         sequence: 0,
-        sender: 0,
+        epoch: 0,
         time: row.time,
         crc32c: row.crc32c,
         nonce: row.nonce,

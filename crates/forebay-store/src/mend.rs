@@ -248,24 +248,18 @@ pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Re
     Ok(mended)
 }
 
-/// With what the index does not have, as it stands in a damaged block: sender and number of the
+/// With what the index does not have, as it stands in a damaged block: epoch and number of the
 /// first frame, 0 where no numbers stand there; the name, where the payload's tar header is sound.
 fn with_rest(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
     let page = facts.to_page();
-    let number = |name: &[u8], digits: usize| {
+    let number = |name: &[u8]| {
         let at = page.windows(name.len()).position(|part| part == name)? + name.len();
-        let field = damaged.get(at..at + digits)?;
-        std::str::from_utf8(field)
-            .ok()?
-            .trim_start()
-            .parse::<u64>()
-            .ok()
+        let field = damaged.get(at..at + 10)?;
+        std::str::from_utf8(field).ok()?.trim_start().parse().ok()
     };
     Facts {
-        sequence: number(b"\"sequence\": ", 20).unwrap_or(0),
-        sender: number(b"\"sender\": ", 3)
-            .and_then(|sender| sender.try_into().ok())
-            .unwrap_or(0),
+        sequence: number(b"\"sequence\": ").unwrap_or(0),
+        epoch: number(b"\"epoch\": ").unwrap_or(0),
         name: damaged
             .last_chunk()
             .and_then(tar::parse)

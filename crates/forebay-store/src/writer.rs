@@ -37,9 +37,9 @@ pub struct Extent {
     /// Frames that are missing before it; `u32::MAX` stands for more.
     pub missing: u32,
     /// Number of its first frame.
-    pub sequence: u64,
-    /// The sender's session.
-    pub sender: u8,
+    pub sequence: u32,
+    /// The sender's epoch.
+    pub epoch: u32,
     /// When it began: nanoseconds since 1970.
     pub time: u64,
     /// The result, its columns one behind the other.
@@ -241,7 +241,7 @@ impl<'d> Writer<'d> {
         if front > 0 {
             let facts = page::Facts {
                 sequence: about.sequence,
-                sender: about.sender,
+                epoch: about.epoch,
                 name: about.name,
                 ..facts_of(&self.recording, &row)
             };

@@ -23,7 +23,7 @@ struct Sent {
     refused: bool,
     to: String,
     stream: u16,
-    session: u8,
+    epoch: u32,
     mtu: u16,
     /// Bytes of a file in a frame.
     payload_bytes: usize,
@@ -53,7 +53,7 @@ pub fn run(args: &SendArgs) -> Result<Exit> {
     let how = Settings {
         rate: args.rate,
         stream: args.stream,
-        session: args.session,
+        epoch: args.epoch,
         object: args.object,
     };
     let mut sender = Sender::new(how, line, files.left, interrupt::wanted)?;
@@ -75,7 +75,7 @@ impl Sent {
             refused: sender.refused,
             to: sender.line.to.to_string(),
             stream: sender.header.stream,
-            session: sender.header.session,
+            epoch: sender.header.epoch,
             mtu: sender.line.mtu,
             payload_bytes: sender.payload_bytes,
             rate: args.rate,
@@ -124,8 +124,8 @@ fn page(report: &Sent) -> Page {
     page.field(
         "to",
         format!(
-            "{}, stream {}, session {}, MTU {}",
-            report.to, report.stream, report.session, report.mtu
+            "{}, stream {}, epoch {:#010x}, MTU {}",
+            report.to, report.stream, report.epoch, report.mtu
         ),
     );
     page.field(

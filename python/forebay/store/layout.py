@@ -61,6 +61,7 @@ TAKEN = (
     "crc32c",
     "cut",
     "date",
+    "epoch",
     "extents",
     "failed",
     "flags",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from dataclasses import dataclass
 
 import cocotb
@@ -120,8 +121,8 @@ class Bench:
         for number, (chunk, inside) in enumerate(zip(self.chunks, found, strict=True)):
             assert len(chunk) <= pages * pcapng.PAGE or len(inside) == 1
             word = bytes(self.heads.recv_nowait().tdata)
-            assert word[:8] == b"FBY1\x13\0\0\0"
-            numbers = [int.from_bytes(word[at : at + 8], "little") for at in (8, 16, 24, 32)]
+            assert word[:12] == b"FBY1\x23" + bytes(7)
+            numbers = [*struct.unpack_from("<IQQQ", word, spec.FRAMING_SEQUENCE_AT)]
             # Lost since the chunk before began: in it, and before the first frame of this one.
             told += numbers.pop()
             assert told == sum(f.lost for f in sent[: first + 1])

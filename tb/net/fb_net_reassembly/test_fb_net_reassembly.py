@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from dataclasses import dataclass, field
 
 import cocotb
@@ -20,6 +21,7 @@ BEAT = spec.USER_BEAT_BYTES
 HEADER = spec.FRAMING_BYTES
 FIRST, LAST = spec.FRAMING_FIRST, spec.FRAMING_LAST
 WORD = 2**64
+NUMBERS = 2**32
 STREAMS = 4  # what the module has by default
 
 
@@ -32,7 +34,7 @@ class Frame:
     place: int
     flags: int
     payload: bytes
-    session: int = 1
+    epoch: int = 1
     raw: bool = False
     others: dict[str, int] = field(default_factory=dict)
 
@@ -49,7 +51,7 @@ class Frame:
     @property
     def head(self) -> bytes:
         """The header."""
-        fields = {"session": self.session} | self.others
+        fields = {"epoch": self.epoch} | self.others
         return header(self.sequence, self.number, self.place, self.flags, **fields)
 
 
@@ -57,8 +59,11 @@ class Frame:
 class Known:
     """What is known of a stream."""
 
-    session: int | None = None
+    epoch: int | None = None
+    before: int | None = None
     due: int = 0
+    # Epoch and number of what follows the old frame that was refused last.
+    again: tuple[int, int] | None = None
     taken: list[int] = field(default_factory=list)
     # Its object: number, next offset, total if it came from its first byte on.
     object: tuple[int, int, int | None] | None = None
@@ -85,30 +90,40 @@ class Rule:
 
     def judge(self, frame: Frame) -> int:
         """Say what becomes of a frame."""
-        wrong = {"magic", "version"} & set(frame.others) or frame.flags & ~(FIRST | LAST)
+        wrong = {"magic", "version", "reserved"} & set(frame.others) or frame.flags & ~(
+            FIRST | LAST
+        )
         if wrong or not frame.payload or (frame.flags & FIRST and not frame.place):
             return spec.PLACE_HEADER
         if not frame.ours:
             return spec.PLACE_STREAM
         known = self.known.setdefault(frame.stream, Known())
-        if frame.session != known.session or (frame.sequence - known.due) % WORD < WORD // 2:
+        if frame.epoch not in (known.epoch, known.before):
             return spec.PLACE_DELIVERED
-        if (known.due - frame.sequence) % WORD > 64:
-            return spec.PLACE_OLD
-        return spec.PLACE_DUPLICATE if frame.sequence in known.taken else spec.PLACE_LATE
+        behind = (known.due - frame.sequence) % NUMBERS
+        if frame.epoch == known.epoch and not 0 < behind <= NUMBERS // 2:
+            return spec.PLACE_DELIVERED
+        if frame.epoch == known.epoch and behind <= spec.FRAMING_WINDOW:
+            return spec.PLACE_DUPLICATE if frame.sequence in known.taken else spec.PLACE_LATE
+        follows = known.again == (frame.epoch, frame.sequence)
+        return spec.PLACE_DELIVERED if follows else spec.PLACE_OLD
 
     def take(self, frame: Frame) -> None:
         """Follow one frame."""
         place = self.judge(frame)
         self.places.append(place)
+        if place == spec.PLACE_OLD:
+            self.known[frame.stream].again = frame.epoch, (frame.sequence + 1) % NUMBERS
         if place != spec.PLACE_DELIVERED:
             return
         known = self.known[frame.stream]
-        anew = frame.session != known.session
-        missing = 0 if anew else (frame.sequence - known.due) % WORD
+        missing = (frame.sequence - known.due) % NUMBERS
+        anew = frame.epoch != known.epoch or missing >= NUMBERS // 2
         if anew:
-            known.taken = []
-        known.session, known.due = frame.session, (frame.sequence + 1) % WORD
+            known.taken, missing = [], 0
+        if frame.epoch != known.epoch:
+            known.epoch, known.before = frame.epoch, known.epoch
+        known.due, known.again = (frame.sequence + 1) % NUMBERS, None
         known.taken.append(frame.sequence)
         first, last = bool(frame.flags & FIRST), bool(frame.flags & LAST)
         goes_on = known.object and not (anew or missing or first)
@@ -257,7 +272,8 @@ def spoil(sent: list[Frame]) -> list[Frame]:
             wrong = random.choice(
                 [
                     {"others": {**frame.others, "magic": 1}},
-                    {"others": {**frame.others, "version": 2}},
+                    {"others": {**frame.others, "version": 1}},
+                    {"others": {**frame.others, "reserved": 1 << random.randrange(8)}},
                     {"others": {"stream": STREAM + STREAMS ^ 1 << random.randrange(4, 16)}},
                     {"flags": frame.flags | random.choice([4, 8])},
                     {"payload": b""},
@@ -358,7 +374,7 @@ async def whole_objects(dut) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(ready=[1.0, 0.5], base=[0, WORD - 40])
+@cocotb.parametrize(ready=[1.0, 0.5], base=[0, NUMBERS - 40])
 async def any_faults(dut, ready: float, base: int) -> None:
     """Lost, doubled, reordered and wrong frames are judged by the rule, also where numbers wrap."""
     bench = Bench(dut)
@@ -368,7 +384,7 @@ async def any_faults(dut, ready: float, base: int) -> None:
         bench.heads.set_pause_generator(harness.stalls(0.5))
     sent = objects(150)
     for frame in sent:
-        frame.sequence = (frame.sequence + base) % WORD
+        frame.sequence = (frame.sequence + base) % NUMBERS
     rule = await bench.follow(spoil(sent), 0.0 if ready == 1 else 0.3)
     often = {spec.PLACE_DELIVERED, spec.PLACE_HEADER, spec.PLACE_DUPLICATE, spec.PLACE_LATE}
     assert {*rule.places} >= often
@@ -383,10 +399,10 @@ async def streams_by_themselves(dut, ready: float) -> None:
     await bench.start()
     bench.ready = ready
     each = [spoil(objects(60, stream=STREAM + n)) for n in range(STREAMS - 1)]
-    # The last one has no fault, in a session of its own.
+    # The last one has no fault, in an epoch of its own.
     each.append(objects(60, stream=STREAM + STREAMS - 1))
     for frame in each[-1]:
-        frame.session = 9
+        frame.epoch = 9
     sent = mixed(each)
     rule = await bench.follow(sent, 0.0 if ready == 1 else 0.3)
     for alone in each:
@@ -432,25 +448,99 @@ async def far_jumps(dut) -> None:
     await bench.start()
     number, sent = 1000, []
     for _ in range(150):
-        step = random.choice([1, -1]) << random.randrange(64)
-        number = (number + random.choice([0, step, 63, 64, 65, -63, -64, -65])) % WORD
+        step = random.choice([1, -1]) << random.randrange(32)
+        number = (number + random.choice([0, step, 63, 64, 65, -63, -64, -65])) % NUMBERS
         sent.append(Frame(number, 7, 40, FIRST | LAST, random.randbytes(40)))
-        number = (number + 1) % WORD
+        number = (number + 1) % NUMBERS
     rule = await bench.follow(sent)
     assert spec.PLACE_OLD in rule.places and spec.PLACE_DELIVERED in rule.places[1:]
 
 
 @cocotb.test()
 async def sender_begins_anew(dut) -> None:
-    """Another session breaks off the open object, whatever number it begins with."""
+    """Another epoch breaks off the open object, whatever number it begins with."""
     bench = Bench(dut)
     await bench.start()
     before, after = objects(1, part=10)[:-1] or [Frame(0, 0, 99, FIRST, b"x")], objects(3)
     for frame in after:
-        frame.session = 2
+        frame.epoch = 2
     rule = await bench.follow(before + after)
     assert rule.extents[0][3] is None
     assert [extent[1] for extent in rule.extents] == [0, 0, 0, 0]
+
+
+def small(epoch: int, sequence: int, count: int, stream: int = STREAM) -> list[Frame]:
+    """Return small objects of a frame each."""
+    others, payload = {"stream": stream}, random.randbytes(20)
+    numbers = [(sequence + n) % NUMBERS for n in range(count)]
+    return [
+        Frame(number, number, 20, FIRST | LAST, payload, epoch=epoch, others=others)
+        for number in numbers
+    ]
+
+
+@cocotb.test()
+async def a_thousand_restarts(dut) -> None:
+    """Random epochs and numbers: no frame of a sender that begins anew is refused."""
+    bench = Bench(dut)
+    await bench.start()
+    # The last two of each stream: the one before comes late.
+    sent, epochs = [], {stream: deque([0], 2) for stream in range(STREAM, STREAM + 2)}
+    for _ in range(1000):
+        stream = random.choice(list(epochs))
+        # Near the last one as well, forth and back, and far away.
+        near = (epochs[stream][-1] + random.choice([-3, -1, 1])) % NUMBERS
+        epoch = random.choice([near, random.getrandbits(32)])
+        while epoch in epochs[stream]:
+            epoch = random.getrandbits(32)
+        epochs[stream].append(epoch)
+        begin = random.choice([0, NUMBERS - 1, random.getrandbits(32)])
+        sent += small(epoch, begin, random.choice([1, 2, 3]), stream)
+    rule = await bench.follow(sent)
+    assert set(rule.places) == {spec.PLACE_DELIVERED}
+
+
+@cocotb.test()
+async def two_in_a_row_begin_anew(dut) -> None:
+    """A stream goes on at the second of two old frames in a row, whatever made them old."""
+    bench = Bench(dut)
+    await bench.start()
+    far, taken, old = 2**31 - 1, spec.PLACE_DELIVERED, spec.PLACE_OLD
+    turns = [
+        (small(1, 100, 3), [taken] * 3),
+        (small(1, 102 + far, 1), [taken]),  # far ahead: the one behind it is lost
+        (small(1, 103, 4), [old, taken, taken, taken]),
+        (small(2, 7, 2), [taken] * 2),
+        (small(1, 107, 1), [old]),  # of the epoch before: late
+        (small(2, 9, 1), [taken]),
+        (small(1, 108, 1), [old]),  # it follows the other, but one was taken between
+        (small(1, 110, 1), [old]),  # not in a row
+        (small(1, 111, 2), [taken, taken]),  # the sender is back
+        (small(2, 10, 1), [old]),
+        (small(1, 113, 1), [taken]),
+        (small(1, 0, 3), [old, taken, taken]),  # begun anew with the same epoch
+        (small(1, 1, 2), [spec.PLACE_DUPLICATE] * 2),  # not behind all that are remembered
+        (small(1, 2**32 - 100, 1), [old]),
+        (small(1, 2**32 - 98, 1), [old]),
+        (small(1, 2**32 - 97, 1), [taken]),
+    ]
+    rule = await bench.follow([frame for frames, _ in turns for frame in frames])
+    assert rule.places == [place for _, places in turns for place in places]
+    gaps = {extent[1] for extent in rule.extents}
+    assert gaps == {0, far - 1}, gaps
+
+
+@cocotb.test()
+async def epochs_in_any_order(dut) -> None:
+    """A few epochs and numbers in any order are judged by the rule."""
+    bench = Bench(dut)
+    await bench.start()
+    sent = []
+    for _ in range(400):
+        epoch, base = random.choice([1, 1, 1, 2, 3]), random.choice([0, 0, 1000, 2**31])
+        sent += small(epoch, base + random.randrange(4), random.choice([1, 1, 2, 3]))
+    rule = await bench.follow(sent)
+    assert {*rule.places} >= {spec.PLACE_DELIVERED, spec.PLACE_OLD, spec.PLACE_DUPLICATE}
 
 
 @cocotb.test()

@@ -206,7 +206,7 @@ def check_extents(bench: Bench, sent: dict[int, bytes], lost: int) -> None:
         number = int.from_bytes(word[spec.FRAMING_OBJECT_AT :][:8], "little")
         place = int.from_bytes(word[spec.FRAMING_PLACE_AT :][:8], "little")
         first = word[spec.FRAMING_FLAGS_AT] & spec.FRAMING_FIRST
-        sequence = int.from_bytes(word[spec.FRAMING_SEQUENCE_AT :][:8], "little")
+        sequence = int.from_bytes(word[spec.FRAMING_SEQUENCE_AT :][:4], "little")
         gap = int.from_bytes(word[spec.FRAMING_BYTES :], "little")
         offset = 0 if first else place
         assert sent[number][offset : offset + len(content)] == content
@@ -328,7 +328,7 @@ class Mixture:
     """Frames of two streams' objects and of other senders, no two of them alike."""
 
     def __init__(self) -> None:
-        self.senders = [Sender(stream=STREAM + n, session=n) for n in range(2)]
+        self.senders = [Sender(stream=STREAM + n, epoch=n) for n in range(2)]
         self.objects: dict[tuple[int, int], bytes] = {}
         self.parts: list[list[bytes]] = [[], []]
         self.offered: list[bytes] = []
@@ -408,7 +408,7 @@ def check_both(bench: Bench, mixture: Mixture) -> None:
     for content, whole in bench.packets():
         word = bytes(bench.heads.recv_nowait().tdata)
         flags, stream = word[spec.FRAMING_FLAGS_AT], struct.unpack_from("<H", word, 6)[0]
-        sequence, number, place, gap = struct.unpack_from("<4Q", word, 8)
+        sequence, number, place, gap = struct.unpack_from("<IQQQ", word, spec.FRAMING_SEQUENCE_AT)
         if not stream:
             packets = pcapng.walk(content)
             assert whole and (sequence, number) in due
@@ -453,7 +453,7 @@ async def several_senders(dut) -> None:
     """Streams whose frames come in turn at line rate: objects whole, or in parts in order."""
     bench = Bench(dut)
     await bench.start(cfg_streams=3)
-    senders = [Sender(stream=STREAM + n, session=n) for n in range(4)]
+    senders = [Sender(stream=STREAM + n, epoch=n) for n in range(4)]
     sent, queues = {}, []
     for n, sender in enumerate(senders):
         queues.append([])
@@ -532,7 +532,7 @@ async def reset_in_mid_frame(dut) -> None:
             sums.clear()
         bench.offered = bench.offered_bytes = 0
         content = random.randbytes(100)
-        await bench.send(wire(udp(*Sender(session=3).datagrams(1, content, 1000))))
+        await bench.send(wire(udp(*Sender(epoch=3).datagrams(1, content, 1000))))
         await bench.settle()
         assert bench.packets() == [(content, True)]
 

@@ -20,7 +20,7 @@ from forebay import spec
 from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, STREAM
 from runner import simulate
 
-PEER_PORT, SESSION = 40001, 0x5E
+PEER_PORT, EPOCH = 40001, 0x5E0A_11C3
 MAC_PS, CORE_PS = 3104, 3334
 
 
@@ -43,7 +43,7 @@ class Bench:
             cfg_peer_mac=frames.number(PEER_MAC),
             cfg_peer_ip=frames.number(PEER_IP),
             cfg_peer_port=PEER_PORT,
-            cfg_session=SESSION,
+            cfg_epoch=EPOCH,
             cfg_payload=payload,
             cfg_rate=rate,
         )
@@ -90,7 +90,7 @@ async def check_object(bench: Bench, number: int, content: bytes, part: int, seq
     for at in range(0, len(content), part):
         last = at + part >= len(content)
         flags = (at == 0) * spec.FRAMING_FIRST | last * spec.FRAMING_LAST
-        head = frames.header(sequence, number, at or len(content), flags, session=SESSION)
+        head = frames.header(sequence, number, at or len(content), flags, epoch=EPOCH)
         assert head[6:8] == STREAM.to_bytes(2, "little")
         datagram = check_frame(await bench.frame())
         assert datagram == head + content[at : at + part]

@@ -55,7 +55,7 @@ def packets_of(stream: int) -> Iterator[tuple[bytes, int, elements.Extent]]:
                 user |= spec.PACKET_ENDS_OBJECT
             yield data, user, extent._replace(offset=offset, time=random.getrandbits(64))
             offset += len(data)
-        renewed = {"object": (extent.object + number) % 2**64, "epoch": random.getrandbits(8)}
+        renewed = {"object": (extent.object + number) % 2**64, "epoch": random.getrandbits(32)}
         extent = extent._replace(**renewed)
 
 

@@ -61,7 +61,7 @@ class Facts:
     whole: int
     missing: int
     sequence: int
-    sender: int
+    epoch: int
     time: int
     crc32c: int
     nonce: int
@@ -79,7 +79,7 @@ class Facts:
             whole=self.whole,
             missing=self.missing,
             sequence_=self.sequence,
-            sender=self.sender,
+            epoch=self.epoch,
             time_=self.time,
             seconds=self.time // 10**9 % (1 << 34),
             crc32c=self.crc32c,
@@ -91,7 +91,7 @@ class Facts:
     def line(self, session: bytes, extension: str) -> str:
         """Return what the example `page` of forebay-spec reads."""
         numbers = [self.stream, self.object, self.offset, self.length, self.whole, self.missing]
-        numbers += [self.sequence, self.sender, self.time, self.crc32c, self.nonce]
+        numbers += [self.sequence, self.epoch, self.time, self.crc32c, self.nonce]
         bits = "-" if self.result is None else self.result.to_bytes(RESULT_BYTES, "little").hex()
         words = [session.hex(), extension, *map(str, numbers), bits]
         return " ".join(words) + "\n"
@@ -139,8 +139,8 @@ def random_facts(**fixed: object) -> Facts:
         "length": number(32),
         "whole": random.getrandbits(1),
         "missing": number(32),
-        "sequence": number(64),
-        "sender": number(8),
+        "sequence": number(32),
+        "epoch": number(32),
         "time": number(64),
         "crc32c": number(32),
         "nonce": number(64) if FORM.cipher else 0,
@@ -192,7 +192,7 @@ def look_with_others(page: bytes, facts: Facts, session: bytes, extension: str) 
         "whole": bool(facts.whole),
         "missing": facts.missing,
         "sequence": facts.sequence,
-        "sender": facts.sender,
+        "epoch": facts.epoch,
         "time_ns": facts.time,
         "crc32c": f"{facts.crc32c:08x}",
         **({"nonce": facts.nonce} if FORM.cipher else {}),
@@ -297,8 +297,8 @@ async def edges(dut, small: bool) -> None:
     """Numbers of 0 and the greatest ones; each score that is odd."""
     bench = Bench(dut, small)
     await bench.start()
-    names = ("stream", "object", "offset", "length", "missing", "sequence", "sender", "crc32c")
-    widths = dict(zip(names, (16, 64, 64, 32, 32, 64, 8, 32), strict=True)) | {"time": 64}
+    names = ("stream", "object", "offset", "length", "missing", "sequence", "epoch", "crc32c")
+    widths = dict(zip(names, (16, 64, 64, 32, 32, 32, 32, 32), strict=True)) | {"time": 64}
     many = []
     for whole in (0, 1):
         for full in (0, 1):

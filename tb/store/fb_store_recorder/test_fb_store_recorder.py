@@ -295,7 +295,7 @@ async def a_tar_file(dut, stall: float) -> None:
         assert archive.extractfile(member).read() == what.data
         assert member.mtime - TIME // 10**9 in (0, 1)
         said = json.load(archive.extractfile(beside))
-        numbers = ("object", "stream", "offset", "length", "missing", "sequence", "sender")
+        numbers = ("object", "stream", "offset", "length", "missing", "sequence", "epoch")
         assert {name: said[name] for name in numbers} == {
             name: getattr(row, name) for name in numbers
         }

@@ -193,7 +193,7 @@ fn destination(pipeline: &Pipeline, rate: u64) -> Destination {
         ip: from.ip,
         port: from.port,
         payload: ((payload / BEAT).max(1) * BEAT) as u16,
-        session: 1,
+        epoch: 1,
         rate: each_cycle.clamp(1, u16::MAX.into()) as u16,
     }
 }

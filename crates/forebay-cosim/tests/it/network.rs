@@ -157,7 +157,7 @@ fn assert_pattern(bytes: &[u8], row: &Row) {
 }
 
 /// The page in front of an extent is the one that software writes, byte by byte.
-fn assert_page(system: &System, row: &Row, sequence: u64) {
+fn assert_page(system: &System, row: &Row, sequence: u32) {
     let facts = Facts {
         schema: Schema::default(),
         session: SESSION,
@@ -169,7 +169,7 @@ fn assert_page(system: &System, row: &Row, sequence: u64) {
         whole: row.whole(),
         missing: row.missing,
         sequence,
-        sender: 0,
+        epoch: 0,
         time: row.time,
         crc32c: row.crc32c,
         nonce: 0,
@@ -199,7 +199,7 @@ fn what_the_wire_brings_lies_on_the_ssd() {
         assert_eq!((row.offset, row.length), (0, 3_000_001));
         assert!(row.whole() && row.stored());
         assert!(row.time > TIME && row.time < TIME + 10_000_000);
-        assert_page(&system, row, number as u64 * 3_000_001_u64.div_ceil(8940));
+        assert_page(&system, row, number as u32 * 3_000_001_u32.div_ceil(8940));
         let stored = system.stored(row.address, row.length as usize);
         assert_pattern(&stored.expect("readable"), row);
     }
@@ -271,7 +271,7 @@ fn what_was_recorded_is_sent_back() {
         ip: from.ip,
         port: from.port,
         payload: 1408,
-        session: 9,
+        epoch: 9,
         rate: 0,
     };
     net.set_destination(&mut system, &to).expect("can be");
@@ -291,7 +291,7 @@ fn what_was_recorded_is_sent_back() {
     assert_eq!(sent.len(), 3 * 100_000_usize.div_ceil(1408));
     let mut at = 0;
     for (number, (header, payload)) in sent.iter().enumerate() {
-        assert_eq!((header.session, header.sequence), (9, number as u64));
+        assert_eq!((header.epoch, header.sequence), (9, number as u32));
         let mut expected = vec![0; payload.len()];
         pattern(SEED, header.object - 10, at, &mut expected);
         assert!(*payload == expected, "frame {number} differs");

@@ -451,7 +451,7 @@ impl Found for Net {
 /// Frames of the least length: every other one is for us, with as much of an object as it carries.
 fn short_frames() -> impl Iterator<Item = Frame> + Send {
     let addresses = Addresses::default();
-    let mut sequence = 0;
+    let mut sequence = 0u32;
     (0..SHORT_FRAMES).filter_map(move |number| {
         let mut bytes = addresses.to.mac.to_vec();
         // For another receiver: a neighbouring address.
@@ -460,9 +460,9 @@ fn short_frames() -> impl Iterator<Item = Frame> + Send {
         bytes.extend(TYPE_FOREBAY.to_be_bytes());
         let payload = 60 - bytes.len() - header::BYTES;
         let total = SHORT_FRAMES as u64 / 2 * payload as u64;
-        let offset = sequence * payload as u64;
+        let offset = u64::from(sequence) * payload as u64;
         let head = FrameHeader {
-            session: 0,
+            epoch: 0,
             stream: 0,
             sequence,
             object: 0,
@@ -474,7 +474,7 @@ fn short_frames() -> impl Iterator<Item = Frame> + Send {
         };
         bytes.extend(head.to_bytes());
         bytes.resize(60, number as u8);
-        sequence += u64::from(number % 2 == 0);
+        sequence += u32::from(number % 2 == 0);
         Frame::new(bytes).ok()
     })
 }

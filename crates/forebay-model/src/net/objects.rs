@@ -48,11 +48,11 @@ pub struct Object {
 /// What a sender does in front of a frame, against the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// It begins anew: another session, the first sequence number, and the next object, whatever was
+    /// It begins anew: another epoch, the first sequence number, and the next object, whatever was
     /// left of the one before.
-    Session(u8),
-    /// Its sequence number goes up by this much more, modulo 2^64. No payload is missing.
-    Jump(u64),
+    Epoch(u32),
+    /// Its sequence number goes up by this much more, modulo 2^32. No payload is missing.
+    Jump(u32),
 }
 
 /// A sender of objects: a [`Source`].
@@ -60,9 +60,9 @@ pub struct Objects {
     addresses: Addresses,
     payload: usize,
     stream: u16,
-    session: u8,
-    first: u64,
-    sequence: u64,
+    epoch: u32,
+    first: u32,
+    sequence: u32,
     objects: Box<dyn Iterator<Item = Object> + Send>,
     open: Option<(Object, u64)>,
     /// Frames made.
@@ -107,7 +107,7 @@ impl Objects {
             // A whole frame must not be longer than the model carries.
             payload: mtu.min(MOST_MTU - 18) - addresses.before() - header::BYTES,
             stream: 0,
-            session: 0,
+            epoch: 0,
             first: 0,
             sequence: 0,
             objects: Box::new(objects.into_iter()),
@@ -118,16 +118,16 @@ impl Objects {
         })
     }
 
-    /// The same in this stream and session.
+    /// The same in this stream and epoch.
     #[must_use]
-    pub fn in_stream(mut self, stream: u16, session: u8) -> Self {
-        (self.stream, self.session) = (stream, session);
+    pub fn in_stream(mut self, stream: u16, epoch: u32) -> Self {
+        (self.stream, self.epoch) = (stream, epoch);
         self
     }
 
     /// The same with this sequence number first.
     #[must_use]
-    pub fn from_sequence(mut self, first: u64) -> Self {
+    pub fn from_sequence(mut self, first: u32) -> Self {
         (self.first, self.sequence) = (first, first);
         self
     }
@@ -150,8 +150,8 @@ impl Objects {
             match how {
                 _ if n != self.made => {}
                 Restart::Jump(by) => self.sequence = self.sequence.wrapping_add(by),
-                Restart::Session(session) => {
-                    self.session = session;
+                Restart::Epoch(epoch) => {
+                    self.epoch = epoch;
                     self.sequence = self.first;
                     self.open = None;
                 }
@@ -173,8 +173,8 @@ impl Objects {
         object.read(offset, &mut payload)?;
         let last = payload.len() as u64 == rest;
         let header = Header {
-            session: self.session,
             stream: self.stream,
+            epoch: self.epoch,
             sequence: self.sequence,
             object: object.number,
             position: match offset {

@@ -29,8 +29,8 @@ pub struct Settings {
     pub rate: Option<u64>,
     /// The stream.
     pub stream: u16,
-    /// The session; none: by the clock.
-    pub session: Option<u8>,
+    /// The epoch; none: by the clock.
+    pub epoch: Option<u32>,
     /// Number of the first object.
     pub object: u64,
 }
@@ -106,8 +106,8 @@ impl Sender {
             line,
             pace: Pace::new(how.rate),
             header: Header {
-                session: how.session.unwrap_or_else(session_of_clock),
                 stream: how.stream,
+                epoch: how.epoch.unwrap_or_else(epoch_of_clock),
                 sequence: 0,
                 object: how.object,
                 position: Position::First { total: 0 },
@@ -217,8 +217,8 @@ impl Sender {
     }
 }
 
-/// The session of now: another one each tenth of a second, the same again after 25.6.
-fn session_of_clock() -> u8 {
+/// The epoch of now: another one each 1024 ns, the same again after 73 minutes.
+fn epoch_of_clock() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| (since.as_millis() / 100) as u8)
+    since.map_or(0, |since| (since.as_nanos() >> 10) as u32)
 }

@@ -195,7 +195,8 @@ pub const GROUPS: &[Group] = &[
             list!(4, "FRAMING_", header: VERSION FIRST LAST),
             list!(
                 0, "FRAMING_", header:
-                FLAGS_AT SESSION_AT STREAM_AT SEQUENCE_AT OBJECT_AT PLACE_AT
+                FLAGS_AT RESERVED_AT STREAM_AT EPOCH_AT SEQUENCE_AT OBJECT_AT PLACE_AT
+                WINDOW
             ),
         ],
     },

@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x314e424600000200 "Version: Identity of the network side and version of this register map." {
+    version @ 0x000 = 0x314e424600000300 "Version: Identity of the network side and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -49,7 +49,6 @@ registers! {
     send @ 0x040 = 0x1600000000 "Send." {
         IP = 0, 32, "IP: The destination's IPv4 address.";
         PAYLOAD = 32, 8, "Payload: Units of 64 bytes of payload in a frame, 1 to 139.";
-        SESSION = 40, 8, "Session: Epoch of the datagrams that are sent.";
         RATE = 48, 16, "Rate: Bytes on the wire in a cycle of the MAC's clock, in 1/256; 0: as they come.";
     }
     memory @ 0x048 "Memory." {
@@ -85,6 +84,9 @@ registers! {
     gather @ 0x098 "Coalescing: One stream at a time is let through, so that frames which senders interleave become long extents." {
         CYCLES = 0, 32, "Cycles: Cycles of the core's clock, up to twice this number, after which a stream that waits for the end of another stream's object is let through between two of its frames; 0: nothing more comes, each ring that has begun is emptied, whether its object ends or not.";
         HELD = 32, 32, "Held: Beats that wait for their stream's turn.";
+    }
+    epoch @ 0x0a0 = 0x0 "Epoch." {
+        SENT = 0, 32, "Sent: Of the datagrams that are sent.";
     }
     arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
     }

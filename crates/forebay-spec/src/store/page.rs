@@ -72,8 +72,8 @@ fields! {
     OFFSET 20 "Offset, with leading blanks.";
     LENGTH 10 "Length, with leading blanks.";
     MISSING 10 "Frames missing before, with leading blanks.";
-    SEQUENCE 20 "Number of the first frame, with leading blanks.";
-    SENDER 3 "The sender's session, with leading blanks.";
+    SEQUENCE 10 "Number of the first frame, with leading blanks.";
+    EPOCH 10 "Epoch of the sender, with leading blanks.";
     TIME 20 "Nanoseconds since 1970, with leading blanks.";
     CRC 8 "CRC32C, hexadecimal.";
     WHOLE 5 "`true` or `false`, with leading blanks.";
@@ -173,7 +173,35 @@ impl Builder {
     }
 }
 
-const fn template(whole: bool) -> (Template, usize) {
+/// How pages are worded: as they are written, or as they were when frames had a session of 8 bits and
+/// a number of 64.
+#[derive(Clone, Copy)]
+enum Wording {
+    Present,
+    Earlier,
+}
+
+impl Wording {
+    const ALL: [Self; 2] = [Self::Present, Self::Earlier];
+
+    /// Without what the text says of results and without its end.
+    const fn templates(self) -> &'static [Template; 2] {
+        match self {
+            Self::Present => &TEMPLATES,
+            Self::Earlier => &EARLIER,
+        }
+    }
+
+    /// Where that begins.
+    const fn result_at(self) -> usize {
+        match self {
+            Self::Present => RESULT_AT,
+            Self::Earlier => template(true, Self::Earlier).1,
+        }
+    }
+}
+
+const fn template(whole: bool, wording: Wording) -> (Template, usize) {
     let empty = Builder {
         characters: [0; TEMPLATE_CHARACTERS],
         at: 0,
@@ -186,8 +214,18 @@ const fn template(whole: bool) -> (Template, usize) {
     let json = json.text(",\n\"length\": ").hole(LENGTH);
     let json = json.text(",\n\"whole\": ").hole(WHOLE);
     let json = json.text(",\n\"missing\": ").hole(MISSING);
-    let json = json.text(",\n\"sequence\": ").hole(SEQUENCE);
-    let json = json.text(",\n\"sender\": ").hole(SENDER);
+    let json = json.text(",\n\"sequence\": ");
+    let json = match wording {
+        Wording::Present => json.hole(SEQUENCE).text(",\n\"epoch\": ").hole(EPOCH),
+        Wording::Earlier => json
+            .text("          ")
+            .hole(SEQUENCE)
+            .text(",\n\"sender\": ")
+            .hole(Field {
+                at: EPOCH.at + EPOCH.len - 3,
+                len: 3,
+            }),
+    };
     let json = json.text(",\n\"time_ns\": ").hole(TIME);
     let mut json = json.text(",\n\"crc32c\": \"").hole(CRC).text("\"");
     let end = json.at;
@@ -201,9 +239,16 @@ const fn template(whole: bool) -> (Template, usize) {
 
 /// The page of a whole object, and of any other extent, without what the text says of results and
 /// without its end.
-pub(super) const TEMPLATES: [Template; 2] = [template(false).0, template(true).0];
+pub(super) const TEMPLATES: [Template; 2] = [
+    template(false, Wording::Present).0,
+    template(true, Wording::Present).0,
+];
+const EARLIER: [Template; 2] = [
+    template(false, Wording::Earlier).0,
+    template(true, Wording::Earlier).0,
+];
 /// Offset in the page of what its text says of a result, behind what all pages say.
-pub const RESULT_AT: usize = template(true).1;
+pub const RESULT_AT: usize = template(true, Wording::Present).1;
 
 /// Where in the characters the nonce stands, of a schema that has one: in front of a result's.
 const NONCE: Field = Field {
@@ -231,10 +276,14 @@ fn result_fields(schema: &Schema) -> impl Iterator<Item = (&Column, Field)> {
 /// The template of a schema; nothing where the text has no room for its results.
 #[must_use]
 pub fn template_of(schema: &Schema, whole: bool) -> Option<Template> {
-    let mut template = TEMPLATES[usize::from(whole)];
+    template_in(Wording::Present, schema, whole)
+}
+
+fn template_in(wording: Wording, schema: &Schema, whole: bool) -> Option<Template> {
+    let mut template = wording.templates()[usize::from(whole)];
     let end = JSON_AT + TEXT_BYTES;
     let text = &mut template[..end];
-    let mut at = RESULT_AT;
+    let mut at = wording.result_at();
     let mut put = |characters: &mut dyn Iterator<Item = u16>| {
         for character in characters {
             *text.get_mut(at)? = character;
@@ -271,10 +320,10 @@ pub fn template_of(schema: &Schema, whole: bool) -> Option<Template> {
 }
 
 /// The same; of a schema whose results have no room, which is none of ours, without these.
-fn template_or_less(schema: &Schema, whole: bool) -> Template {
-    let none = || template_of(&Schema::NONE.encrypted(schema.cipher), whole);
-    let template = template_of(schema, whole).or_else(none);
-    template.unwrap_or(TEMPLATES[usize::from(whole)])
+fn template_or_less(wording: Wording, schema: &Schema, whole: bool) -> Template {
+    let none = || template_in(wording, &Schema::NONE.encrypted(schema.cipher), whole);
+    let template = template_in(wording, schema, whole).or_else(none);
+    template.unwrap_or(wording.templates()[usize::from(whole)])
 }
 
 /// What a page says of its extent.
@@ -299,9 +348,9 @@ pub struct Facts {
     /// Frames that are missing before it; `u32::MAX` stands for more.
     pub missing: u32,
     /// Number of its first frame.
-    pub sequence: u64,
-    /// The sender's session, of the header of its frames.
-    pub sender: u8,
+    pub sequence: u32,
+    /// The sender's epoch, of the header of its frames.
+    pub epoch: u32,
     /// When it began: nanoseconds since 1970.
     pub time: u64,
     /// CRC32C of the payload.
@@ -410,8 +459,8 @@ impl Facts {
         set(OFFSET, &|to| decimal(self.offset, b' ', to));
         set(LENGTH, &|to| decimal(self.length.into(), b' ', to));
         set(MISSING, &|to| decimal(self.missing.into(), b' ', to));
-        set(SEQUENCE, &|to| decimal(self.sequence, b' ', to));
-        set(SENDER, &|to| decimal(self.sender.into(), b' ', to));
+        set(SEQUENCE, &|to| decimal(self.sequence.into(), b' ', to));
+        set(EPOCH, &|to| decimal(self.epoch.into(), b' ', to));
         set(TIME, &|to| decimal(self.time, b' ', to));
         set(CRC, &|to| {
             hexadecimal(self.crc32c.to_be_bytes().into_iter(), to)
@@ -459,7 +508,11 @@ impl Facts {
     /// The page.
     #[must_use]
     pub fn to_page(&self) -> [u8; PAGE_BYTES] {
-        let filled = self.filled(&template_or_less(&self.schema, self.whole));
+        self.page_in(Wording::Present)
+    }
+
+    fn page_in(&self, wording: Wording) -> [u8; PAGE_BYTES] {
+        let filled = self.filled(&template_or_less(wording, &self.schema, self.whole));
         let mut page = [b' '; PAGE_BYTES];
         put(&mut page, 0, &filled[..JSON_AT + TEXT_BYTES]);
         put(&mut page, PAYLOAD_AT, &filled[JSON_AT + TEXT_BYTES..]);
@@ -554,13 +607,19 @@ fn result_of(all: &Characters, schema: &Schema) -> Option<[u8; RESULT_MOST]> {
 
 impl Facts {
     /// Reads a page of a recording with this schema; none where a single byte of it is other than
-    /// [`Self::to_page`] writes.
+    /// [`Self::to_page`] writes, or wrote when frames had a session and a number of 64 bits: of those
+    /// pages what has a number beyond 2^32 is none.
     #[must_use]
     pub fn parse(page: &[u8; PAGE_BYTES], schema: &Schema) -> Option<Self> {
         // What is no page of ours is nearly always seen here.
         tar::parse(page.first_chunk()?)?;
+        let read = |wording| Self::parse_in(wording, page, schema);
+        Wording::ALL.into_iter().find_map(read)
+    }
+
+    fn parse_in(wording: Wording, page: &[u8; PAGE_BYTES], schema: &Schema) -> Option<Self> {
         let whole = page[NAME_STREAM.len + 1 + NAME_OBJECT.len] == b'.';
-        let all = holes_of(page, &template_or_less(schema, whole));
+        let all = holes_of(page, &template_or_less(wording, schema, whole));
         let text = |field: Field| &all[field.at..field.at + field.len];
         let count = |field: Field| number(text(field));
         let session = u128::from(nibbles(&text(SESSION)[..16])?) << 64
@@ -575,8 +634,8 @@ impl Facts {
             length: count(LENGTH)?.try_into().ok()?,
             whole,
             missing: count(MISSING)?.try_into().ok()?,
-            sequence: count(SEQUENCE)?,
-            sender: count(SENDER)?.try_into().ok()?,
+            sequence: count(SEQUENCE)?.try_into().ok()?,
+            epoch: count(EPOCH)?.try_into().ok()?,
             time: count(TIME)?,
             crc32c: nibbles(text(CRC))?.try_into().ok()?,
             nonce: match schema.cipher {
@@ -586,7 +645,10 @@ impl Facts {
             result: None,
             name: tar::Name::of(page.last_chunk()?),
         };
-        let with = |result| Some(Self { result, ..facts }).filter(|facts| facts.to_page() == *page);
+        let with = |result| {
+            let facts = Self { result, ..facts };
+            (facts.page_in(wording) == *page).then_some(facts)
+        };
         with(None).or_else(|| with(Some(result_of(&all, schema)?)))
     }
 }
@@ -677,7 +739,7 @@ mod tests {
         ) {
             let facts = Facts {
                 schema, session: Session(uuid), extension: *b"bin\0", stream, object, offset, length,
-                whole, missing: u32::MAX, sequence: u64::MAX, sender: 255, time, crc32c: length,
+                whole, missing: u32::MAX, sequence: u32::MAX, epoch: u32::MAX, time, crc32c: length,
                 nonce: if schema.cipher.is_some() { offset } else { 0 },
                 result: result.map(|bytes| filled(&schema, &bytes)), name: tar::Name::NONE,
             };
@@ -708,18 +770,38 @@ mod tests {
         }
 
         #[test]
+        fn a_page_as_it_was_worded_reads_the_same(
+            uuid: [u8; 16], object: u64, length: u32, sequence: u32, session: u8, whole: bool,
+            schema in schemas(), result: Option<[u8; 32]>,
+        ) {
+            let fits = |wording| template_in(wording, &schema, whole).is_some();
+            prop_assume!(Wording::ALL.into_iter().all(fits));
+            let facts = Facts {
+                schema, session: Session(uuid), extension: *b"bin\0", stream: 7, object, offset: 0,
+                length, whole, missing: 0, sequence, epoch: session.into(), time: 5, crc32c: 6,
+                nonce: 0, result: result.map(|bytes| filled(&schema, &bytes)), name: tar::Name::NONE,
+            };
+            let page = facts.page_in(Wording::Earlier);
+            let text = std::str::from_utf8(&page[JSON_AT..PAYLOAD_AT]).expect("text");
+            let numbers = format!("\"sequence\": {sequence:20},\n\"sender\": {session:3},\n");
+            prop_assert!(text.contains(&numbers), "{}", text);
+            let read = Facts::parse(&page, &schema).expect("a page");
+            prop_assert_eq!(Facts { result: None, ..read }, Facts { result: None, ..facts });
+        }
+
+        #[test]
         fn a_page_reads_as_it_was_written(
-            uuid: [u8; 16], numbers: (u16, u64, u64, u32), more: (u32, u64, u8, u64, u32),
+            uuid: [u8; 16], numbers: (u16, u64, u64, u32), more: (u32, u32, u32, u64, u32),
             whole: bool, schema in schemas(), result: Option<[u8; 32]>, name in "[^\0]{0,25}",
             noise: (u16, u8),
         ) {
             prop_assume!(template_of(&schema, whole).is_some());
             let result = result.map(|bytes| filled(&schema, &bytes));
             let (stream, object, offset, length) = numbers;
-            let (missing, sequence, sender, time, crc32c) = more;
+            let (missing, sequence, epoch, time, crc32c) = more;
             let facts = Facts {
                 schema, session: Session(uuid), extension: *b"bin\0", stream, object, offset, length,
-                whole, missing, sequence, sender, time, crc32c, result,
+                whole, missing, sequence, epoch, time, crc32c, result,
                 nonce: if schema.cipher.is_some() { u64::MAX - object } else { 0 },
                 name: tar::Name::new(name.as_bytes()).expect("25 characters are at most 100 bytes"),
             };

@@ -23,10 +23,10 @@ const LONG_KEY: u8 = 1 << 2;
 
 /// Names that something else has, in the index, in the JSON of an extent, or in a table of Python's.
 pub const TAKEN: &[&str] = &[
-    "address", "code", "crc32c", "cut", "date", "extents", "failed", "flags", "hour", "late",
-    "length", "missing", "name", "nonce", "object", "offset", "path", "payload", "received",
-    "result", "sender", "sequence", "session", "skipped", "state", "stored", "stream", "time",
-    "time_ns", "whole", "wrong",
+    "address", "code", "crc32c", "cut", "date", "epoch", "extents", "failed", "flags", "hour",
+    "late", "length", "missing", "name", "nonce", "object", "offset", "path", "payload",
+    "received", "result", "sender", "sequence", "session", "skipped", "state", "stored", "stream",
+    "time", "time_ns", "whole", "wrong",
 ];
 
 /// Type of a value.

@@ -48,7 +48,7 @@ const fn of(whole: bool) -> &'static [u16; tar::BYTES] {
 }
 
 impl Facts {
-    /// The header of a small object; missing frames, sequence, sender and result are not in it.
+    /// The header of a small object; missing frames, sequence, epoch and result are not in it.
     #[must_use]
     pub fn to_header(&self) -> [u8; tar::BYTES] {
         let mut fields = self.fields();
@@ -90,7 +90,7 @@ impl Facts {
             whole,
             missing: 0,
             sequence: 0,
-            sender: 0,
+            epoch: 0,
             time: count(TIME.at, TIME.len)?,
             crc32c: nibbles(&all[CRC.at..CRC.at + CRC.len])?.try_into().ok()?,
             nonce: 0,
@@ -120,7 +120,7 @@ mod tests {
             let facts = Facts {
                 schema: Schema::NONE, session: Session(uuid), extension: *b"bin\0", stream, object, length, whole,
                 offset: if whole { 0 } else { offset },
-                missing: 0, sequence: 0, sender: 0, time, crc32c, nonce: 0, result: None,
+                missing: 0, sequence: 0, epoch: 0, time, crc32c, nonce: 0, result: None,
                 name: tar::Name::new(name.as_bytes()).expect("25 characters are at most 100 bytes"),
             };
             let mut header = facts.to_header();
@@ -149,7 +149,7 @@ mod tests {
         ) {
             let facts = Facts {
                 schema: Schema::NONE, session: Session([7; 16]), extension: *b"bin\0", stream: 1, object: 2, offset: 0,
-                length: 3, whole, missing: 0, sequence: 0, sender: 0, time: 4, crc32c: 5,
+                length: 3, whole, missing: 0, sequence: 0, epoch: 0, time: 4, crc32c: 5,
                 nonce: 0, result: None, name: tar::Name::NONE,
             };
             let mut header = facts.to_header();

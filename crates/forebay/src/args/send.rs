@@ -29,9 +29,9 @@ pub struct SendArgs {
     /// The stream
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub stream: u16,
-    /// The session: another one than the last time [default: by the clock, another one each 0.1 s]
+    /// The epoch: another one than the last time [default: by the clock, another one each microsecond]
     #[arg(long, value_name = "N")]
-    pub session: Option<u8>,
+    pub epoch: Option<u32>,
     /// Number of the first object
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub object: u64,

@@ -69,7 +69,7 @@ proptest! {
         sizes in prop::collection::vec(0u64..30_000, 1..5),
         tag in prop::option::of(any::<u16>()),
         raw: bool,
-        first: u64,
+        first: u32,
         seed: u64,
         port: u16,
     ) {
@@ -86,8 +86,8 @@ proptest! {
             prop_assert!(frame.bytes().len() <= mtu.max(200) + 14 + 4 * usize::from(tag.is_some()));
             let datagram = datagram(&addresses, frame);
             let (header, payload) = Header::split(&datagram).expect("a header");
-            prop_assert_eq!((header.stream, header.session), (7, 9));
-            prop_assert_eq!(header.sequence, first.wrapping_add(n as u64));
+            prop_assert_eq!((header.stream, header.epoch), (7, 9));
+            prop_assert_eq!(header.sequence, first.wrapping_add(n as u32));
             let object = &mut stored[header.object as usize];
             let total = sizes[header.object as usize];
             match header.position {
@@ -190,19 +190,14 @@ fn a_sender_begins_anew_where_it_is_told() {
     let source = Objects::new(Addresses::default(), 160, objects_of(3, 350, 1)).expect("can be");
     let source = source.in_stream(0, 1).from_sequence(100);
     let source = source
-        .restart(2, Restart::Session(2))
+        .restart(2, Restart::Epoch(2))
         .restart(5, Restart::Jump(10));
     let found: Vec<_> = frames(source)
         .iter()
         .map(|frame| {
             let datagram = datagram(&Addresses::default(), frame);
             let (header, payload) = Header::split(&datagram).expect("a header");
-            (
-                header.session,
-                header.sequence,
-                header.object,
-                payload.len(),
-            )
+            (header.epoch, header.sequence, header.object, payload.len())
         })
         .collect();
     let wanted = [

@@ -35,8 +35,8 @@ fn open(layout: Layout, objects: u64, behind: u64) -> Memory {
         let about = Extent {
             object: number % objects,
             time: number,
-            sequence: 3 * number,
-            sender: 9,
+            sequence: 3 * number as u32,
+            epoch: 9,
             result: Some(crate::judged(5, 0.5)),
             ..Extent::default()
         };
@@ -271,7 +271,7 @@ fn a_damaged_header_is_rebuilt_from_its_index_record() {
     let mut page = [0; 4096];
     disk.read_at(row.address - 4096, &mut page).expect("there");
     let facts = Facts::parse(&page, &Schema::default()).expect("a page");
-    assert_eq!((facts.object, facts.sequence, facts.sender), (1, 0, 0));
+    assert_eq!((facts.object, facts.sequence, facts.epoch), (1, 0, 0));
 }
 
 #[test]

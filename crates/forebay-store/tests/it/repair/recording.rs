@@ -73,8 +73,8 @@ pub fn record(layout: Layout, random: &mut Pcg64Mcg) -> Vec<u8> {
             stream: (number % 3) as u16,
             object: number % anew,
             time: 1000 + number,
-            sequence: 7 * number,
-            sender: number as u8,
+            sequence: 7 * number as u32,
+            epoch: number as u32,
             result: (number % 4 == 0).then_some(crate::judged(number as u16, 0.25)),
             ..Extent::default()
         };
