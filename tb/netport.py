@@ -87,7 +87,8 @@ class Bench:
             "filter": frames.number(OUR_IP) | frames.PORT << 32 | STREAM << 48,
             "limit": frames.GIANT,
             "peer": frames.number(peer) | frames.PORT << 48,
-            "send": peer_ip | PAYLOAD // 64 << 32 | 7 << 40,
+            "send": peer_ip | PAYLOAD // 64 << 32,
+            "epoch": 7,
         }
         for name, value in (settings | others).items():
             await self.put(name, value)

@@ -206,6 +206,15 @@ extern "C" {
 #define NET__EPOCH__SENT_bw 32
 #define NET__EPOCH__SENT_reset 0x0
 
+// reg - net::pause_limit
+#define NET__PAUSE_LIMIT__QUANTA_bm 0xffffffff
+#define NET__PAUSE_LIMIT__QUANTA_bp 0
+#define NET__PAUSE_LIMIT__QUANTA_bw 32
+#define NET__PAUSE_LIMIT__QUANTA_reset 0xba43b74
+#define NET__PAUSE_LIMIT__ENDED_bm 0xffffffff00000000
+#define NET__PAUSE_LIMIT__ENDED_bp 32
+#define NET__PAUSE_LIMIT__ENDED_bw 32
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -239,7 +248,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t streams;
     uint64_t gather;
     uint64_t epoch;
-    uint8_t RESERVED_a8_1ff[0x158];
+    uint64_t pause_limit;
+    uint8_t RESERVED_b0_1ff[0x150];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

@@ -21,6 +21,7 @@ PACKETS = 0x080
 STREAMS = 0x090
 GATHER = 0x098
 EPOCH = 0x0A0
+PAUSE_LIMIT = 0x0A8
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -110,6 +111,10 @@ FIELDS = {
     },
     "epoch": {
         "sent": (31, 0),
+    },
+    "pause_limit": {
+        "quanta": (31, 0),
+        "ended": (63, 32),
     },
 }
 

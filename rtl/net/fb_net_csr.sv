@@ -170,6 +170,7 @@ module fb_net_csr (
         logic streams;
         logic gather;
         logic epoch;
+        logic pause_limit;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -209,6 +210,7 @@ module fb_net_csr (
         decoded_reg_strb.streams = cpuif_req_masked & (cpuif_addr == 12'h90);
         decoded_reg_strb.gather = cpuif_req_masked & (cpuif_addr == 12'h98);
         decoded_reg_strb.epoch = cpuif_req_masked & (cpuif_addr == 12'ha0);
+        decoded_reg_strb.pause_limit = cpuif_req_masked & (cpuif_addr == 12'ha8);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -368,6 +370,12 @@ module fb_net_csr (
                 logic load_next;
             } sent;
         } epoch;
+        struct packed {
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } quanta;
+        } pause_limit;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -471,6 +479,11 @@ module fb_net_csr (
                 logic [31:0] value;
             } sent;
         } epoch;
+        struct packed {
+            struct packed {
+                logic [31:0] value;
+            } quanta;
+        } pause_limit;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1088,6 +1101,32 @@ module fb_net_csr (
         end
     end
     assign hwif_out.epoch.sent.value = field_storage.epoch.sent.value;
+    // Field: net.pause_limit.quanta
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.pause_limit.quanta.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.pause_limit && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+        end
+        field_combo.pause_limit.quanta.next = next_c;
+        field_combo.pause_limit.quanta.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.pause_limit.quanta.value <= 32'hba43b74;
+        end else begin
+            if(field_combo.pause_limit.quanta.load_next) begin
+                field_storage.pause_limit.quanta.value <= field_combo.pause_limit.quanta.next;
+            end
+        end
+    end
+    assign hwif_out.pause_limit.quanta.value = field_storage.pause_limit.quanta.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1234,6 +1273,10 @@ module fb_net_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'ha0)) begin
             readback_data_var[ad_hi(12'ha0)][31:0] = field_storage.epoch.sent.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'ha8)) begin
+            readback_data_var[ad_hi(12'ha8)][31:0] = field_storage.pause_limit.quanta.value;
+            readback_data_var[ad_hi(12'ha8)][63:32] = hwif_in.pause_limit.ended.next;
         end
         readback_data_rt_c = readback_data_var;
     end

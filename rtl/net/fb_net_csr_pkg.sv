@@ -110,6 +110,14 @@ package fb_net_csr_pkg;
     } net__gather__in_t;
 
     typedef struct packed {
+        logic [31:0] next;
+    } net__pause_limit__ended__in_t;
+
+    typedef struct packed {
+        net__pause_limit__ended__in_t ended;
+    } net__pause_limit__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -130,6 +138,7 @@ package fb_net_csr_pkg;
         net__cycles__in_t cycles;
         net__packets__in_t packets;
         net__gather__in_t gather;
+        net__pause_limit__in_t pause_limit;
         net__arrivals__in_t arrivals;
         net__places__in_t places;
     } net__in_t;
@@ -296,6 +305,14 @@ package fb_net_csr_pkg;
     } net__epoch__out_t;
 
     typedef struct packed {
+        logic [31:0] value;
+    } net__pause_limit__quanta__out_t;
+
+    typedef struct packed {
+        net__pause_limit__quanta__out_t quanta;
+    } net__pause_limit__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -324,6 +341,7 @@ package fb_net_csr_pkg;
         net__streams__out_t streams;
         net__gather__out_t gather;
         net__epoch__out_t epoch;
+        net__pause_limit__out_t pause_limit;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

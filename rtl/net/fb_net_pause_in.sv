@@ -28,14 +28,8 @@ module fb_net_pause_in
     output logic storm     // for one cycle: the watchdog gave up obeying
 );
 
-  localparam int unsigned PhaseBits = $clog2(PAUSE_CYCLES + PAUSE_QUANTA);
-
   logic [15:0] left;
-  logic [23:0] endured_q;  // quanta of silence on end
-  logic defiant_q, tick;
-  // 33rds of a quantum since silence began: the timer begins a new quantum with each frame, so
-  // its own would go unseen where frames come close behind each other.
-  logic [PhaseBits-1:0] phase_q, phase;
+  logic active, over;  // the peer asks for silence; and has for too long
 
   fb_net_pause_timer u_timer (
       .clk,
@@ -46,21 +40,19 @@ module fb_net_pause_in
       .tick  ()
   );
 
-  assign phase   = phase_q + PhaseBits'(PAUSE_QUANTA);
-  assign tick    = left != '0 && phase >= PhaseBits'(PAUSE_CYCLES);
-  assign quantum = tick && !defiant_q;
-  assign storm   = left != '0 && !defiant_q && cfg_watchdog != '0 && endured_q >= cfg_watchdog;
+  fb_net_pause_watchdog u_watchdog (
+      .clk,
+      .rst,
+      .cfg_limit(32'(cfg_watchdog)),
+      .active,
+      .over,
+      .quantum,
+      .bites(storm)
+  );
 
-  always_ff @(posedge clk) begin : endure
-    silent  <= left != '0 && !defiant_q && !rst;
-    phase_q <= tick ? phase - PhaseBits'(PAUSE_CYCLES) : phase;
-    if (quantum && endured_q != '1) endured_q <= endured_q + 1'b1;
-    if (storm) defiant_q <= 1'b1;
-    if (rst || left == '0) begin
-      phase_q   <= '0;
-      endured_q <= '0;
-      defiant_q <= 1'b0;
-    end
+  assign active = left != '0;
+  always_ff @(posedge clk) begin : obey
+    silent <= active && !over && !rst;
   end
 
 endmodule

@@ -4,7 +4,9 @@
 //
 // What:        at XOFF beats in the memory it asks for silence, again when `cfg_refresh` quanta are
 //              left of it, and at XON beats it takes that back with zero quanta. By pause frames, or
-//              by priority pause frames for one class.
+//              by priority pause frames for one class. Where XON is not reached within `cfg_limit`
+//              quanta, it takes it back all the same, and asks no more until XON was reached: what
+//              stands still here must not block a switch.
 // Handshake:   valid/ready; a frame is one beat, and is what was to be said when TVALID rose.
 // Latency:     2 cycles from `level` to TVALID.
 // Limits:      any settings do no harm: XOFF is taken as 1 to 7/8 of the memory, XON as less than
@@ -26,14 +28,15 @@ module fb_net_pause_out
     input wire clk,
     input wire rst,
 
-    input wire        cfg_enable,
-    input wire [47:0] cfg_mac,       // our address
-    input wire        cfg_priority,  // priority pause
-    input wire [ 2:0] cfg_class,     // of this class
-    input wire [15:0] cfg_xoff,      // beats
-    input wire [15:0] cfg_xon,       // beats, fewer
-    input wire [15:0] cfg_quanta,    // how long a frame asks for
-    input wire [15:0] cfg_refresh,   // what is left of it when the next one is sent
+    input wire cfg_enable,
+    input wire [47:0] cfg_mac,  // our address
+    input wire cfg_priority,  // priority pause
+    input wire [2:0] cfg_class,  // of this class
+    input wire [15:0] cfg_xoff,  // beats
+    input wire [15:0] cfg_xon,  // beats, fewer
+    input wire [15:0] cfg_quanta,  // how long a frame asks for
+    input wire [15:0] cfg_refresh,  // what is left of it when the next one is sent
+    input wire [31:0] cfg_limit,  // quanta from XOFF to XON after which none is asked for; 0: none
 
     input wire [LevelBits-1:0] level,
 
@@ -43,7 +46,8 @@ module fb_net_pause_out
     output logic [USER_BEAT_BYTES-1:0] m_axis_pause_tkeep,
 
     output logic sent_xoff,  // for one cycle: a frame with a time is out
-    output logic sent_xon    // for one cycle: a frame with zero quanta is out
+    output logic sent_xon,   // for one cycle: a frame with zero quanta is out
+    output logic ended       // for one cycle: the limit is reached
 );
 
   localparam logic [15:0] XOFF_MOST = 16'(7 * 2 ** (LevelBits - 1) / 8);
@@ -54,7 +58,8 @@ module fb_net_pause_out
   logic enable, reached, due;
   logic [15:0] refresh;
   logic [RestBits-1:0] rest_q;
-  logic full_q;  // XOFF was reached, XON not yet
+  logic full_q;  // XOFF was reached, XON not yet ...
+  logic over, wants;  // ... for too long; not yet for too long
   logic off_q;  // the frame on offer asks for silence
   logic asked_q;  // the last frame did
   logic sent;
@@ -73,11 +78,22 @@ module fb_net_pause_out
       .tick  ()
   );
 
+  fb_net_pause_watchdog u_watchdog (
+      .clk,
+      .rst,
+      .cfg_limit,
+      .active (full_q),
+      .over,
+      .quantum(),
+      .bites  (ended)
+  );
+
+  assign wants   = full_q && !over;
   assign enable  = cfg_enable && cfg_quanta != '0;
   assign reached = level != '0 && (16'(level) >= cfg_xoff || 16'(level) >= XOFF_MOST);
   assign refresh = cfg_refresh < cfg_quanta / 2 ? cfg_refresh : cfg_quanta / 2;
   // The first frame goes at once: the room above XOFF is for what comes until it works.
-  assign due     = asked_q ? rest_q == '0 && (!full_q || left <= refresh) : full_q;
+  assign due     = asked_q ? rest_q == '0 && (!wants || left <= refresh) : wants;
 
   always_ff @(posedge clk) begin : decide
     if (reached) full_q <= enable;
@@ -86,7 +102,7 @@ module fb_net_pause_out
     if (sent) rest_q <= RestBits'(REST_CYCLES);
     else if (rest_q != '0) rest_q <= rest_q - 1'b1;
     if (!m_axis_pause_tvalid) begin
-      off_q <= full_q;
+      off_q <= wants;
       m_axis_pause_tvalid <= due;
     end else if (m_axis_pause_tready) begin
       m_axis_pause_tvalid <= 1'b0;

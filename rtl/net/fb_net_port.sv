@@ -199,7 +199,7 @@ module fb_net_port
 
   // ------------------------------------------------------------------------------------- transmit
   logic pause_valid, pause_ready, answer_valid, answer_ready, answer_last;
-  logic data_valid, data_ready, data_last, silent, quantum, storm, xoff, xon, unanswered;
+  logic data_valid, data_ready, data_last, silent, quantum, storm, xoff, xon, ended, unanswered;
   logic [USER_DATA_BITS-1:0] pause_data, answer_data, data_data;
   logic [USER_BEAT_BYTES-1:0] pause_keep, answer_keep, data_keep;
 
@@ -226,13 +226,15 @@ module fb_net_port
       .cfg_xon(out.pause.xon.value),
       .cfg_quanta(out.pause.quanta.value),
       .cfg_refresh(out.pause.refresh.value),
+      .cfg_limit(out.pause_limit.quanta.value),
       .level,
       .m_axis_pause_tvalid(pause_valid),
       .m_axis_pause_tready(pause_ready),
       .m_axis_pause_tdata(pause_data),
       .m_axis_pause_tkeep(pause_keep),
       .sent_xoff(xoff),
-      .sent_xon(xon)
+      .sent_xon(xon),
+      .ended
   );
 
   fb_net_arp_icmp u_arp_icmp (
@@ -373,10 +375,10 @@ module fb_net_port
   );
 
   // What happens in the MAC's clock without a frame of its own.
-  localparam int unsigned Counts = 5;
+  localparam int unsigned Counts = 6;
   logic [Counts-1:0] pulses;
   logic [31:0] counts[Counts];
-  assign pulses = {unanswered, storm, quantum, xon, xoff};
+  assign pulses = {ended, unanswered, storm, quantum, xon, xoff};
   for (genvar i = 0; i < Counts; i++) begin : gen_counts
     fb_net_count_cdc u_count_cdc (
         .s_clk  (clk_mac),
@@ -435,15 +437,16 @@ module fb_net_port
   assign in.pause_obeyed.quanta.next = counts[2];
   assign in.pause_obeyed.storms.next = counts[3];
   assign in.unanswered.requests.next = counts[4];
+  assign in.pause_limit.ended.next = counts[5];
   assign in.cycles.cycles.next = cycles_q;
   assign in.packets.open.next = packets_open;
-  assign in.arrivals.wr_ack = 1'b0;  // nobody writes a tally: the register block refuses it
+  assign in.arrivals.wr_ack = 1'b0;  // the register block refuses writes to statistics
   assign in.places.wr_ack = 1'b0;
 
 `ifndef SYNTHESIS
   every_arrival_counts :
   assert property (@(posedge clk_mac) disable iff (rst_mac) arrived |-> event_ready)
-  else $error("fb_net_port (%m): an arrival finds no room on its way to the tally");
+  else $error("fb_net_port (%m): an arrival finds no room on its way to the statistics");
 `endif
 
 endmodule

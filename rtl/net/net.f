@@ -13,6 +13,7 @@ rtl/net/fb_net_packets.sv
 rtl/net/fb_net_realign.sv
 rtl/net/fb_net_receive.sv
 rtl/net/fb_net_pause_timer.sv
+rtl/net/fb_net_pause_watchdog.sv
 rtl/net/fb_net_pause_in.sv
 rtl/net/fb_net_pause_out.sv
 rtl/net/fb_net_arp_icmp.sv

@@ -194,7 +194,7 @@ def test_damage_takes_its_chunk_alone(forebay: Run, recorded: tuple, tmp_path: P
 
 def test_what_is_lost_is_told_at_its_place(forebay: Run, tmp_path: Path) -> None:
     """A drive slower than the line and no pause: each frame is in the capture, or told by it."""
-    count = 24_000
+    count = 12_000
     frames = [Ether(type=0x9000) / Raw(n.to_bytes(4, "big") * 250) for n in range(count)]
     wrpcap(str(tmp_path / "in.pcap"), frames)
     slow = DRIVE.replace("[[ssd]]\n", '[[ssd]]\nprofile = "pm953-480"\n')

@@ -187,6 +187,27 @@ def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
     assert report["stored"]["bytes"] == 8 * PAYLOAD
 
 
+def test_a_drive_that_hangs(forebay: Run, tmp_path: Path) -> None:
+    """Pause ends at its limit: what is lost is counted, what is stored is whole."""
+    drive = '[[ssd]]\nimage = "drive.img"\nsize = "64MiB"\n'
+    (tmp_path / "x.toml").write_text('[source]\npause_limit = "100us"\n' + drive)
+    words = ["--generate", "12MiB", "--object", "200KB", "--timeout-cycles", "300000"]
+    hang = ["--fault", "drop@lba=8000..131072"]
+    line = ["record", tmp_path / "x.toml", *words, *hang, "-o", "json"]
+    report = forebay(*line, code=BAD_RESULT).report
+    pause = report["pause"]
+    assert (pause["ended"], pause["xon"]) == (1, 1) and pause["xoff"] >= 1
+    arrivals = named(report, "arrivals")
+    assert arrivals["overflow"] > 100
+    assert arrivals["datagram"] + arrivals["overflow"] == report["offered"]["count"]
+    assert report["stored"]["count"] > 0 and report["failed"]["count"] > 0
+    listed = forebay("store", "ls", tmp_path / "drive.img", "-o", "json").report["objects"]
+    assert len(listed) == report["stored"]["count"] and {row["state"] for row in listed} == {
+        "whole"
+    }
+    assert forebay("store", "verify", tmp_path / "drive.img", "-o", "json").report["damaged"] == 0
+
+
 def test_a_peer_that_ignores_pause(forebay: Run) -> None:
     """Stored and counted is what was offered, to the frame and the byte, and the user is told."""
     answer = forebay(

@@ -66,6 +66,8 @@ pub struct NetSettings {
     pub class: Option<u8>,
     /// Quanta of uninterrupted pause after which the link partner is no longer obeyed; 0: never.
     pub watchdog: u32,
+    /// Quanta of uninterrupted pause after which we ask for none until the memory has drained; 0: never.
+    pub pause_limit: u32,
     /// Cycles of the core's clock without a frame after which an unfinished extent ends; 0: never.
     pub idle_cycles: u32,
 }
@@ -132,6 +134,8 @@ pub struct NetCounters {
     pub xoff: u64,
     /// Pause frames that took it back, modulo 2^32.
     pub xon: u64,
+    /// Times that our requests ended at their limit, modulo 2^32.
+    pub ended: u64,
     /// Quanta of silence that we kept, modulo 2^32.
     pub obeyed_quanta: u64,
     /// Times that the watchdog gave up obeying, modulo 2^32.
@@ -247,6 +251,10 @@ impl NetPort {
             (regs::limit::OFFSET, settings.frame_bytes.into()),
             (regs::pause::OFFSET, thresholds),
             (regs::idle::OFFSET, settings.idle_cycles.into()),
+            (
+                regs::pause_limit::OFFSET,
+                regs::pause_limit::QUANTA.put(settings.pause_limit.into()),
+            ),
             (regs::pause_control::OFFSET, control),
         ];
         self.registers.write_all(bus, &writes)
@@ -375,6 +383,7 @@ impl NetPort {
         let arrivals = self.frame_counts(bus, regs::arrivals::OFFSET, Arrival::ALL.len())?;
         let (held, most) = self.memory(bus)?;
         let sent = self.registers.read(bus, regs::pause_sent::OFFSET)?;
+        let limit = self.registers.read(bus, regs::pause_limit::OFFSET)?;
         let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
         let unanswered = self.registers.read(bus, regs::unanswered::OFFSET)?;
         Ok(NetCounters {
@@ -384,6 +393,7 @@ impl NetPort {
             most,
             xoff: regs::pause_sent::XOFF.get(sent),
             xon: regs::pause_sent::XON.get(sent),
+            ended: regs::pause_limit::ENDED.get(limit),
             obeyed_quanta: regs::pause_obeyed::QUANTA.get(obeyed),
             storms: regs::pause_obeyed::STORMS.get(obeyed),
             unanswered: regs::unanswered::REQUESTS.get(unanswered),
@@ -509,6 +519,7 @@ mod tests {
             pause: None,
             class: None,
             watchdog: 0,
+            pause_limit: 0,
             idle_cycles: 0,
         };
         for (stream, streams) in [(0, 1), (0, 4), (65_535, 1), (65_532, 4)] {

@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use forebay_model::{SECOND, Time};
 use serde::de::DeserializeOwned;
 use toml::Value;
 
@@ -236,6 +237,22 @@ impl<'a> Field<'a> {
     pub fn flag(&self) -> Result<bool> {
         self.value().as_bool().ok_or_else(|| {
             self.refuse("it is true or false", "write true or false, without quotes")
+        })
+    }
+
+    /// A time in picoseconds, 0 or a text with a unit.
+    ///
+    /// # Errors
+    /// Where it is none, or longer than `most`, whole seconds.
+    pub fn time(&self, most: Time, remedy: &str) -> Result<Time> {
+        let time = match self.value() {
+            Value::String(text) => units::time(text).ok(),
+            Value::Integer(0) => Some(0),
+            _ => None,
+        };
+        time.filter(|time| *time <= most).ok_or_else(|| {
+            let limit = format!("it is a time of up to {} s, in quotes", most / SECOND);
+            self.refuse(&limit, remedy)
         })
     }
 

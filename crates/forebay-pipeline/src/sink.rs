@@ -7,10 +7,9 @@ use forebay_spec::store::superblock;
 use forebay_spec::streamer::window::PAGE_BYTES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toml::Value;
 
 use super::field::{Field, File};
-use super::{Place, Result, schema, units};
+use super::{Place, Result, schema};
 
 /// Smallest objects for which the index has room, where nothing else is said.
 const SMALLEST: u64 = 64 << 10;
@@ -127,9 +126,10 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
     let ring = |field: &Field| field.word(&[("stop", false), ("ring", true)]);
     let wait = |field: &Field| {
         let remedy = "write for example \"500us\" or \"2ms\"; 0 waits for a full block";
-        time(field, remedy)
+        field.time(WAIT_MOST, remedy)
     };
-    let result = |field: &Field| time(field, "write for example \"5ms\"; 0 waits for none");
+    let result =
+        |field: &Field| field.time(WAIT_MOST, "write for example \"5ms\"; 0 waits for none");
     Ok(Sink {
         layout: layout(file, raw)?,
         smallest: file.or("sink.smallest", &raw.smallest, usual.smallest, smallest)?,
@@ -250,15 +250,4 @@ fn chunk(field: &Field<'_>) -> Result<u64> {
             "choose \"4KiB\", \"8KiB\" … \"1MiB\"",
         )),
     }
-}
-
-/// A time that a register can count.
-fn time(field: &Field<'_>, remedy: &str) -> Result<Time> {
-    let time = match field.value() {
-        Value::String(text) => units::time(text).ok(),
-        Value::Integer(0) => Some(0),
-        _ => None,
-    };
-    time.filter(|time| *time <= WAIT_MOST)
-        .ok_or_else(|| field.refuse("it is a time of up to 4 s, in quotes", remedy))
 }

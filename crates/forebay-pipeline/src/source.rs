@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use forebay_model::net::headroom;
+use forebay_model::{SECOND, Time};
 use forebay_spec::net::ethernet::{self, UDP_PORT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -27,6 +28,10 @@ const SHORTEST: u64 = (ethernet::LEAST_BYTES + ethernet::WIRE_BYTES) as u64;
 const COUNTED: u64 = 2 * BEAT;
 /// Quanta after which the slowest link partner is silent.
 const RESPONSE: u32 = 394;
+/// Longest pause, where nothing else is said: 1 s.
+const PAUSE: Time = SECOND;
+/// Longest pause that the register can count.
+const PAUSE_MOST: Time = 20 * PAUSE;
 /// Streams at once, as `fb_net_port` is built.
 const STREAMS: i128 = 4;
 /// Longest MTU: the MAC's longest frame without addresses, type and VLAN tag.
@@ -51,6 +56,8 @@ pub struct Source {
     pub metres: u32,
     /// When the link partner is asked for silence; none: never.
     pub pause: Option<Pause>,
+    /// How long that lasts without interruption at most, in picoseconds; 0: without a limit.
+    pub pause_limit_ps: Time,
     /// Class of priority pause; none: pause of the whole link.
     pub class: Option<u8>,
 }
@@ -150,6 +157,9 @@ pub(super) struct Raw {
     /// When the sender is asked to wait.
     #[schemars(with = "Option<schema::Pause>")]
     pause: Option<Place>,
+    /// How long the sender waits without interruption at most, up to 20 s.
+    #[schemars(with = "Option<schema::Duration>")]
+    pause_limit: Option<Place>,
     /// Pause this class alone, 0 to 7; without it the whole link.
     #[schemars(with = "Option<schema::Whole>")]
     class: Option<Place>,
@@ -180,6 +190,7 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
         mtu,
         metres,
         pause: pause(file, raw.pause.as_ref(), mtu, metres)?,
+        pause_limit_ps: file.or("source.pause_limit", &raw.pause_limit, PAUSE, pause_limit)?,
         class: raw.class.as_ref().map(|_| class),
     })
 }
@@ -246,6 +257,11 @@ fn pause(file: &File, value: Option<&Place>, mtu: u32, metres: u32) -> Result<Op
             "write one of these",
         )),
     }
+}
+
+fn pause_limit(field: &Field<'_>) -> Result<Time> {
+    let remedy = "write for example \"500ms\" or \"1s\"; 0 is without a limit";
+    field.time(PAUSE_MOST, remedy)
 }
 
 fn auto(mtu: u32, metres: u32) -> std::result::Result<Pause, String> {

@@ -139,6 +139,8 @@ fn what_is_wrong_is_named_with_its_line() {
             "[source]\npause = { xoff = \"1MiB\", xon = 64 }",
             "at most 114688",
         ),
+        ("[source]\npause_limit = \"30s\"", "up to 20 s"),
+        ("[source]\npause_limit = 5", "up to 20 s"),
         ("[source]\nspeed = 7", "unknown field `speed`"),
         ("[drain]", "unknown field `drain`"),
         (

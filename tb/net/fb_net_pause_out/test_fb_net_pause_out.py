@@ -35,6 +35,7 @@ class Bench:
         harness.clear(self.dut, "level", "m_axis_pause_tready")
         frames.configure(self.dut, cfg_priority=int(self.priority), cfg_class=5)
         settings = {"enable": 1, "xoff": XOFF, "xon": XON, "quanta": QUANTA, "refresh": REFRESH}
+        settings |= {"limit": 0}
         for name, value in settings.items():
             getattr(self.dut, f"cfg_{name}").value = value
         await harness.start(self.dut)
@@ -123,6 +124,49 @@ async def switched_off(dut) -> None:
     dut.cfg_enable.value = 0
     assert [quanta for _, quanta in await bench.at(1500, 100)] == [0]
     assert await bench.at(0, 10) + await bench.at(1500, 100) == []
+
+
+def cycles(quanta: int) -> int:
+    """Return how long some quanta last."""
+    return quanta * spec.PAUSE_CYCLES // spec.PAUSE_QUANTA
+
+
+@cocotb.test()
+@cocotb.parametrize(priority=[False, True])
+async def a_pause_ends_at_its_limit(dut, priority: bool) -> None:
+    """Above XON for too long: the peer is let go once, and asked again when XON was reached."""
+    bench = Bench(dut, priority)
+    await bench.start()
+    dut.cfg_limit.value = limit = 3 * QUANTA
+    ends = []
+
+    async def watch() -> None:
+        while True:
+            await FallingEdge(dut.clk)
+            if dut.ended.value == 1:
+                ends.append(harness.cycle())
+
+    cocotb.start_soon(watch())
+    for _ in range(2):
+        ends.clear()
+        began = harness.cycle()
+        found = await bench.at(1500, cycles(limit) - 3)
+        assert len(found) == 4 and all(quanta == QUANTA for _, quanta in found), found
+        # However full it is, and whether it was below XOFF between.
+        later = [bench.at(level, 3 * PERIOD) for level in (1500, XON + 1, XOFF, MEMORY)]
+        after = [frame for each in later for frame in await each]
+        assert [quanta for _, quanta in after] == [0] and after[0][0] < 20
+        assert len(ends) == 1 and abs(ends[0] - began - cycles(limit)) <= 4
+        assert await bench.at(XON, 100) == []
+    # What drains in time is not ended.
+    ends.clear()
+    for _ in range(3):
+        await bench.at(XOFF, cycles(limit) - 10)
+        assert (await bench.at(XON, 100))[-1] == (2, 0)
+    assert not ends
+    # Without a limit it lasts.
+    dut.cfg_limit.value = 0
+    assert all(quanta == QUANTA for _, quanta in await bench.at(1500, 2 * cycles(limit)))
 
 
 MEMORY = 1 << 11

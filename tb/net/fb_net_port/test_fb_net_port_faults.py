@@ -302,6 +302,41 @@ async def pause_of_any_time(dut, klass: int | None) -> None:
 
 
 @cocotb.test()
+async def a_drive_that_hangs(dut) -> None:
+    """Nothing of what is received is taken: pause ends at its limit, what is lost counts, then all goes on."""
+    limit = 4000
+    bench = Bench(dut, at_line_rate=False)
+    xoff, xon = 200, 100
+    levels = 300 << 48 | 2000 << 32 | xon << 16 | xoff
+    await bench.start(pause_control=1, pause=levels, pause_limit=limit)
+    for sink in (bench.objects, bench.heads):
+        sink.pause = True
+    sender = Sender()
+    count, content = 60, random.randbytes(1000)
+    for number in range(count):
+        for datagram in sender.datagrams(number, content, 1000):
+            bench.hand(wire(udp(datagram)))
+    await Timer(int(limit * QUANTUM_NS / 1e3) + 20, "us")
+    sent = await bench.get("pause_sent")
+    asked, taken_back = sent & 0xFFFFFFFF, sent >> 32
+    assert asked > 2 and taken_back == 1 and await bench.get("pause_limit") == 1 << 32 | limit
+    for sink in (bench.objects, bench.heads):
+        sink.pause = False
+    await Timer(30, "us")
+    arrivals, places = await bench.sums()
+    lost = arrivals.get(spec.ARRIVAL_OVERFLOW, (0, 0))[0]
+    assert lost + places[spec.PLACE_DELIVERED][0] == count and lost > 0
+    # XON was reached: it asks again.
+    for sink in (bench.objects, bench.heads):
+        sink.pause = True
+    for number in range(count):
+        for datagram in sender.datagrams(number, content, 1000):
+            bench.hand(wire(udp(datagram)))
+    await Timer(10, "us")
+    assert (await bench.get("pause_sent")) & 0xFFFFFFFF > asked
+
+
+@cocotb.test()
 async def pause_storm(dut) -> None:
     """A peer that asks for silence without end is obeyed for the watchdog's time, and no longer."""
     watchdog = 3000

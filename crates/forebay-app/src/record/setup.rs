@@ -8,10 +8,11 @@ use forebay_driver::elements::{Chain, RegisterWrite};
 use forebay_driver::net_port::{Destination, MAC_HZ, NetSettings, Packets, Thresholds};
 use forebay_driver::record::Plan;
 use forebay_model::net::{Addresses, Station};
-use forebay_model::{Medium, SECOND};
+use forebay_model::{Medium, SECOND, Time};
 use forebay_pipeline::{Kind, Pipeline};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
+use forebay_spec::net::pause::QUANTUM_BITS;
 use forebay_spec::recorder::elements;
 use forebay_spec::store::schema::{Cipher, Schema};
 use forebay_spec::store::superblock::Superblock;
@@ -28,6 +29,8 @@ const BEAT: u32 = 64;
 /// 42 us, time enough for the longest frames and cable, and for the slowest peer.
 const QUANTA: u16 = u16::MAX;
 const REFRESH: u16 = QUANTA / 8;
+/// Duration of a quantum at 100 Gb/s, in picoseconds.
+const QUANTUM: Time = QUANTUM_BITS as Time * 10;
 /// Silence on end that a peer may ask for: 5.4 ms, more than any drive pauses.
 const WATCHDOG: u32 = 1 << 20;
 /// Cycles without a frame that end an unfinished extent: 1 s.
@@ -125,6 +128,7 @@ pub(super) fn net(pipeline: &Pipeline) -> NetSettings {
         }),
         class: source.class,
         watchdog: WATCHDOG,
+        pause_limit: u32::try_from(source.pause_limit_ps / QUANTUM).unwrap_or(u32::MAX),
         idle_cycles: IDLE_CYCLES,
     }
 }

@@ -116,6 +116,8 @@ pub struct Pause {
     pub xoff: u64,
     /// Frames of ours that took it back.
     pub xon: u64,
+    /// Times that our requests lasted too long and ended.
+    pub ended: u64,
     /// Quanta that we were silent.
     pub obeyed_quanta: u64,
     /// Times that the watchdog gave up.
@@ -291,6 +293,7 @@ impl Summary {
             pause: Pause {
                 xoff: net.xoff,
                 xon: net.xon,
+                ended: net.ended,
                 obeyed_quanta: net.obeyed_quanta,
                 storms: net.storms,
             },

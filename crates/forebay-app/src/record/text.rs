@@ -202,8 +202,12 @@ fn wire(shares: Shares) -> String {
 fn pause(report: &Report) -> String {
     let summary = &report.summary;
     let pause = summary.pause;
+    let ended = match pause.ended {
+        0 => String::new(),
+        times => format!(", {} times since it lasted too long", count(times)),
+    };
     format!(
-        "{} frames asked for silence, {} took it back; at most {} held",
+        "{} frames asked for silence, {} took it back{ended}; at most {} held",
         count(pause.xoff),
         count(pause.xon),
         bytes(summary.memory_most_bytes)

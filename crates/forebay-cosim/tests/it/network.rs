@@ -63,6 +63,7 @@ fn net_settings() -> NetSettings {
         }),
         class: None,
         watchdog: 0,
+        pause_limit: 0,
         idle_cycles: 3000,
     }
 }

@@ -195,6 +195,7 @@ fn plan() -> Plan {
             pause: None,
             class: None,
             watchdog: 0,
+            pause_limit: 0,
             idle_cycles: 0,
         },
         packets: None,

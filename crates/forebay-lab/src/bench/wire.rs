@@ -213,6 +213,7 @@ pub fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
         }),
         class: None,
         watchdog: 0,
+        pause_limit: 0,
         idle_cycles: 30_000,
     })
 }

@@ -88,6 +88,10 @@ registers! {
     epoch @ 0x0a0 = 0x0 "Epoch." {
         SENT = 0, 32, "Sent: Of the datagrams that are sent.";
     }
+    pause_limit @ 0x0a8 "Pause limit: Where the memory does not drain from XOFF to XON in this time, pause is released, and none is requested until it has: a drive that hangs must not block a switch. Frames that find no room then are counted as overflow." {
+        QUANTA = 0, 32, "Quanta: How long pause is requested without interruption; 0: without a limit. The value after reset is 1 s at 100 Gb/s.";
+        ENDED = 32, 32, "Ended: Times that the limit was reached, modulo 2^32.";
+    }
     arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
     }
     places @ 0x400 [64] "Places: Datagrams, by the outcome of the sequence check, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old." {
