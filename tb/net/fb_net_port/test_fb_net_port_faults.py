@@ -303,7 +303,7 @@ async def pause_of_any_time(dut, klass: int | None) -> None:
 
 @cocotb.test()
 async def a_drive_that_hangs(dut) -> None:
-    """Nothing of what is received is taken: pause ends at its limit, what is lost counts, then all goes on."""
+    """Nothing is taken any more: pause ends at its limit, what is lost counts, then it goes on."""
     limit = 4000
     bench = Bench(dut, at_line_rate=False)
     xoff, xon = 200, 100
