@@ -119,7 +119,7 @@ FIELDS = {
 }
 
 RESETS = {
-    "version": 0x314E424600000300,
+    "version": 0x314E424600010000,
     "address": 0x0,
     "filter": 0xFB0100000000,
     "limit": 0x233A,

@@ -105,6 +105,7 @@ module fb_net_arp_icmp
       .s_info (1'b0),
       .s_room (),
       .s_lost (lost),
+      .s_taken(),
       .level  (),
       .m_clk  (clk),
       .m_rst  (rst),

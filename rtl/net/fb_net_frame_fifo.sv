@@ -38,6 +38,7 @@ module fb_net_frame_fifo
     output logic                      s_room,   // a beat and an end would find room
     output logic                      s_lost,   // with s_end: there was no room
     output logic [        AddrBits:0] level,    // how full it is, of Beats
+    output logic [        AddrBits:0] s_taken,  // beats read, modulo twice its size
 
     input  wire                       m_clk,
     input  wire                       m_rst,
@@ -68,6 +69,7 @@ module fb_net_frame_fifo
   logic [$clog2(Frames):0] frames_held;
   logic lost_q, full, push, commit, length_ready;
 
+  assign s_taken = read_seen;
   assign held = write_q - read_seen;
   assign counted = (AddrBits + 1)'(frames_held) << $clog2(Beats / Frames);
   assign full = held[AddrBits];

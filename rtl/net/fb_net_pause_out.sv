@@ -5,8 +5,8 @@
 // What:        at XOFF beats in the memory it asks for silence, again when `cfg_refresh` quanta are
 //              left of it, and at XON beats it takes that back with zero quanta. By pause frames, or
 //              by priority pause frames for one class. Where XON is not reached within `cfg_limit`
-//              quanta, it takes it back all the same, and asks no more until XON was reached: what
-//              stands still here must not block a switch.
+//              quanta, it takes it back all the same: what stands still here must not block a switch.
+//              It asks again when as much as the memory holds was read since, or XON was reached.
 // Handshake:   valid/ready; a frame is one beat, and is what was to be said when TVALID rose.
 // Latency:     2 cycles from `level` to TVALID.
 // Limits:      any settings do no harm: XOFF is taken as 1 to 7/8 of the memory, XON as less than
@@ -39,6 +39,7 @@ module fb_net_pause_out
     input wire [31:0] cfg_limit,  // quanta from XOFF to XON after which none is asked for; 0: none
 
     input wire [LevelBits-1:0] level,
+    input wire [LevelBits-1:0] taken,  // beats read, modulo twice the memory
 
     output logic                       m_axis_pause_tvalid,
     input  wire                        m_axis_pause_tready,
@@ -60,6 +61,8 @@ module fb_net_pause_out
   logic [RestBits-1:0] rest_q;
   logic full_q;  // XOFF was reached, XON not yet ...
   logic over, wants;  // ... for too long; not yet for too long
+  logic moves_on;  // since then as much was read as the memory holds
+  logic [LevelBits-1:0] read, taken_q;
   logic off_q;  // the frame on offer asks for silence
   logic asked_q;  // the last frame did
   logic sent;
@@ -82,11 +85,17 @@ module fb_net_pause_out
       .clk,
       .rst,
       .cfg_limit,
-      .active (full_q),
+      .active (full_q && !moves_on),
       .over,
       .quantum(),
       .bites  (ended)
   );
+
+  assign read     = taken - taken_q;
+  assign moves_on = over && read[LevelBits-1];
+  always_ff @(posedge clk) begin : remember
+    if (!over) taken_q <= taken;
+  end
 
   assign wants   = full_q && !over;
   assign enable  = cfg_enable && cfg_quanta != '0;

@@ -4,8 +4,10 @@
 //
 // What:        counts the quanta for which `active` has been high without a break. At `cfg_limit` it
 //              says `over`, until `active` falls.
+// Handshake:   none: levels, and pulses of one cycle.
 // Latency:     1 cycle from the last quantum to `over`.
 // Limits:      2^32 - 1 quanta, 22 s at 100 Gb/s.
+// Does not implement: ending the pause; who asks, or obeys, does that.
 
 `default_nettype none
 

@@ -135,7 +135,7 @@ module fb_net_port
   pause_t pause;
   logic [3:0] frame_arrival, arrival, place;
   logic [13:0] frame_bytes, arrived_bytes, placed_bytes;
-  logic [LevelBits-1:0] level;
+  logic [LevelBits-1:0] level, taken;
   logic packets_open;
   logic [$clog2(Streams * StreamBeats):0] held;
 
@@ -175,6 +175,7 @@ module fb_net_port
       .m_frame_bytes(frame_bytes),
       .pause,
       .level,
+      .taken,
       .arrived,
       .arrival,
       .arrived_bytes,
@@ -228,6 +229,7 @@ module fb_net_port
       .cfg_refresh(out.pause.refresh.value),
       .cfg_limit(out.pause_limit.quanta.value),
       .level,
+      .taken,
       .m_axis_pause_tvalid(pause_valid),
       .m_axis_pause_tready(pause_ready),
       .m_axis_pause_tdata(pause_data),

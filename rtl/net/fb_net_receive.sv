@@ -62,6 +62,7 @@ module fb_net_receive
     output logic     [              13:0] m_frame_bytes,
     output pause_t                        pause,
     output logic     [     LevelBits-1:0] level,               // how full the memory is, of Beats
+    output logic     [     LevelBits-1:0] taken,               // beats read of it, modulo 2 * Beats
 
     // In clk_mac: for one cycle, what became of a frame.
     output logic        arrived,
@@ -222,6 +223,7 @@ module fb_net_receive
       .s_room (),
       .s_lost (lost),
       .level,
+      .s_taken(taken),
       .m_clk  (clk),
       .m_rst  (rst),
       .m_valid(fifo_valid),

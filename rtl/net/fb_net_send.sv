@@ -272,6 +272,7 @@ module fb_net_send
       .s_info (frame_end),
       .s_room (room),
       .s_lost (),
+      .s_taken(),
       .level  (),
       .m_clk  (clk_mac),
       .m_rst  (rst_mac),

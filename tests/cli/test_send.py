@@ -210,7 +210,8 @@ def test_wireshark_reads_what_is_sent(forebay: Run, receiver: Receiver, tmp_path
             ip / UDP(sport=5, dport=64257) / Raw(anew),
             ip / UDP(sport=5, dport=64257) / Raw(b"something else, as long as a header is"),
             Ether(src="02:00:00:00:00:03", type=0x88B5) / Raw(sent[0]),
-            ip / UDP(sport=6, dport=64257) / Raw(anew[:4] + b"\x2c" + anew[5:]),
+            # What is refused for its header changes nothing of its stream.
+            ip / UDP(sport=5, dport=64257) / Raw(third[:4] + b"\x2c" + third[5:]),
             ip / UDP(sport=5, dport=64257) / Raw(third),
             # Of the epoch before: the first is old, with the second the sender is back.
             ip / UDP(sport=5, dport=64257) / Raw(anew),

@@ -17,7 +17,7 @@ from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, GOOD, ROOT, Run
 from scapy.utils import RawPcapNgReader
 
 CRATES = ("forebay",)
-HEAD = struct.Struct("<4sBBHQQQ")
+HEAD = struct.Struct("<4sBxHIIQQ")
 # Ethernet, IPv4 and UDP in front of it.
 BEFORE = 14 + 20 + 8
 OURS = b"\x02FB\x00\x00\x01"

@@ -254,7 +254,8 @@ fn with_rest(facts: Facts, damaged: &[u8; PAGE_BYTES]) -> Facts {
     let page = facts.to_page();
     let number = |name: &[u8]| {
         let at = page.windows(name.len()).position(|part| part == name)? + name.len();
-        let field = damaged.get(at..at + 10)?;
+        // A number that goes on is one of an earlier wording.
+        let field = damaged.get(at..at + 11)?.strip_suffix(b",")?;
         std::str::from_utf8(field).ok()?.trim_start().parse().ok()
     };
     Facts {

@@ -54,14 +54,13 @@ NAME_MOST = 16
 COLUMNS_MOST = 8
 RESULT_MOST = 64
 BEAT_BYTES = 64
-# Names that no column of a result has
+# Names that no column of a recorded result has
 TAKEN = (
     "address",
     "code",
     "crc32c",
     "cut",
     "date",
-    "epoch",
     "extents",
     "failed",
     "flags",

@@ -32,7 +32,7 @@ class Bench:
 
     async def start(self) -> None:
         """Configure, reset, and take whatever comes."""
-        harness.clear(self.dut, "level", "m_axis_pause_tready")
+        harness.clear(self.dut, "level", "taken", "m_axis_pause_tready")
         frames.configure(self.dut, cfg_priority=int(self.priority), cfg_class=5)
         settings = {"enable": 1, "xoff": XOFF, "xon": XON, "quanta": QUANTA, "refresh": REFRESH}
         settings |= {"limit": 0}
@@ -158,6 +158,19 @@ async def a_pause_ends_at_its_limit(dut, priority: bool) -> None:
         assert [quanta for _, quanta in after] == [0] and after[0][0] < 20
         assert len(ends) == 1 and abs(ends[0] - began - cycles(limit)) <= 4
         assert await bench.at(XON, 100) == []
+    # It is asked again when as much was read as the memory holds, however full that is: once each
+    # time, for as long as before.
+    for _ in range(3):
+        ends.clear()
+        assert [q for _, q in await bench.at(1500, cycles(limit) + 20)] == [QUANTA] * 4 + [0]
+        began = int(dut.taken.value)
+        for read in (1, MEMORY // 2, MEMORY - 1):
+            dut.taken.value = (began + read) % (2 * MEMORY)
+            assert await bench.at(1500, PERIOD) == []
+        dut.taken.value = (began + MEMORY + random.randrange(3)) % (2 * MEMORY)
+        assert len(ends) == 1
+    assert [q for _, q in await bench.at(1500, 100)] == [QUANTA]
+    await bench.at(XON, 100)
     # What drains in time is not ended.
     ends.clear()
     for _ in range(3):

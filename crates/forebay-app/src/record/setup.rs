@@ -9,6 +9,7 @@ use forebay_driver::net_port::{Destination, MAC_HZ, NetSettings, Packets, Thresh
 use forebay_driver::record::Plan;
 use forebay_model::net::{Addresses, Station};
 use forebay_model::{Medium, SECOND, Time};
+use forebay_net::send::epoch_of_clock;
 use forebay_pipeline::{Kind, Pipeline};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
@@ -128,7 +129,7 @@ pub(super) fn net(pipeline: &Pipeline) -> NetSettings {
         }),
         class: source.class,
         watchdog: WATCHDOG,
-        pause_limit: u32::try_from(source.pause_limit_ps / QUANTUM).unwrap_or(u32::MAX),
+        pause_limit: u32::try_from(source.pause_limit_ps.div_ceil(QUANTUM)).unwrap_or(u32::MAX),
         idle_cycles: IDLE_CYCLES,
     }
 }
@@ -197,7 +198,7 @@ fn destination(pipeline: &Pipeline, rate: u64) -> Destination {
         ip: from.ip,
         port: from.port,
         payload: ((payload / BEAT).max(1) * BEAT) as u16,
-        epoch: 1,
+        epoch: epoch_of_clock(),
         rate: each_cycle.clamp(1, u16::MAX.into()) as u16,
     }
 }

@@ -8,4 +8,4 @@ mod sender;
 
 pub use files::Files;
 pub use line::{Line, Sent};
-pub use sender::{Count, Left, Sender, Settings, Stop};
+pub use sender::{Count, Left, Sender, Settings, Stop, epoch_of_clock};

@@ -218,7 +218,8 @@ impl Sender {
 }
 
 /// The epoch of now: another one each 1024 ns, the same again after 73 minutes.
-fn epoch_of_clock() -> u32 {
+#[must_use]
+pub fn epoch_of_clock() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| (since.as_nanos() >> 10) as u32)
 }

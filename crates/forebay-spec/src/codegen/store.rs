@@ -66,9 +66,10 @@ pub fn render_store(out: &mut impl Write) -> Result {
     writeln!(out, "COLUMNS_MOST = {}", schema::COLUMNS_MOST)?;
     writeln!(out, "RESULT_MOST = {}", schema::RESULT_MOST)?;
     writeln!(out, "BEAT_BYTES = {}", layout::BEAT_BYTES)?;
-    writeln!(out, "# Names that no column of a result has")?;
+    writeln!(out, "# Names that no column of a recorded result has")?;
     writeln!(out, "TAKEN = (")?;
-    for name in schema::TAKEN {
+    let free_once = |name: &&&str| schema::FREE_ONCE.contains(*name);
+    for name in schema::TAKEN.iter().filter(|name| !free_once(name)) {
         writeln!(out, "    \"{name}\",")?;
     }
     writeln!(out, ")")?;

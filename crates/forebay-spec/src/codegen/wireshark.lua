@@ -67,14 +67,19 @@ local function is_ours(buffer)
     return buffer:len() > spec.FRAMING_BYTES and buffer(0, 4):le_uint() == spec.FRAMING_MAGIC
 end
 
+local function is_good(buffer)
+    local at = buffer(spec.FRAMING_FLAGS_AT, 1)
+    local known = bit32.bor(spec.FRAMING_FIRST, spec.FRAMING_LAST, bit32.lshift(spec.FRAMING_VERSION, 4))
+    return at:bitfield(0, 4) == spec.FRAMING_VERSION and bit32.band(at:uint(), bit32.bnot(known)) == 0
+        and buffer(spec.FRAMING_RESERVED_AT, 1):uint() == 0
+end
+
 local function show_flags(buffer, tree)
     local at = buffer(spec.FRAMING_FLAGS_AT, 1)
     tree:add(fields.version, at)
     tree:add(fields.first, at)
     tree:add(fields.last, at)
-    local known = bit32.bor(spec.FRAMING_FIRST, spec.FRAMING_LAST, bit32.lshift(spec.FRAMING_VERSION, 4))
-    local reserved = buffer(spec.FRAMING_RESERVED_AT, 1):uint() ~= 0
-    if reserved or at:bitfield(0, 4) ~= spec.FRAMING_VERSION or bit32.band(at:uint(), bit32.bnot(known)) ~= 0 then
+    if not is_good(buffer) then
         tree:add_proto_expert_info(notes.flags)
     end
     return bit32.band(at:uint(), spec.FRAMING_FIRST) ~= 0
@@ -104,7 +109,7 @@ function forebay.dissector(buffer, packet, root)
     local object = part(spec.FRAMING_OBJECT_AT, 8)
     local place = part(spec.FRAMING_PLACE_AT, 8)
     local payload = buffer(spec.FRAMING_BYTES)
-    if not packet.visited then
+    if not packet.visited and is_good(buffer) then
         local key = tostring(packet.src) .. "/" .. stream:le_uint()
         verdicts[packet.number] = judge(key, epoch:le_uint(), sequence:le_uint())
     end
@@ -118,7 +123,10 @@ function forebay.dissector(buffer, packet, root)
     tree:add_le(fields.sequence, sequence)
     tree:add_le(fields.object, object)
     tree:add_le(first and fields.total or fields.offset, place)
-    show_verdict(verdicts[packet.number] or {}, tree)
+    local verdict = verdicts[packet.number]
+    if verdict then
+        show_verdict(verdict, tree)
+    end
     root:add(fields.payload, payload)
     local where = first and "begins, bytes " or "at "
     packet.cols.info = "Object " .. tostring(object:le_uint64()) .. " " .. where ..

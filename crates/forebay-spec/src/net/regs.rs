@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x314e424600000300 "Version: Identity of the network side and version of this register map." {
+    version @ 0x000 = 0x314e424600010000 "Version: Identity of the network side and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -88,7 +88,7 @@ registers! {
     epoch @ 0x0a0 = 0x0 "Epoch." {
         SENT = 0, 32, "Sent: Of the datagrams that are sent.";
     }
-    pause_limit @ 0x0a8 "Pause limit: Where the memory does not drain from XOFF to XON in this time, pause is released, and none is requested until it has: a drive that hangs must not block a switch. Frames that find no room then are counted as overflow." {
+    pause_limit @ 0x0a8 "Pause limit: Where the memory does not drain from XOFF to XON in this time, pause is released, and none is requested until it has, or as much was read as it holds: a drive that hangs must not block a switch. Frames that find no room then are counted as overflow." {
         QUANTA = 0, 32, "Quanta: How long pause is requested without interruption; 0: without a limit. The value after reset is 1 s at 100 Gb/s.";
         ENDED = 32, 32, "Ended: Times that the limit was reached, modulo 2^32.";
     }

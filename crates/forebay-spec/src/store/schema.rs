@@ -131,11 +131,14 @@ pub enum ColumnError {
     Size,
 }
 
-/// Whether a column may have a name, but for its length.
+/// Names of [`TAKEN`] that were free once: recordings may have them.
+pub(crate) const FREE_ONCE: &[&str] = &["epoch"];
+
+/// Whether a column may have a name, but for its length and names that something else has.
 fn is_name(name: &str) -> bool {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
     let begins = name.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
-    begins && name.bytes().all(plain) && !TAKEN.contains(&name)
+    begins && name.bytes().all(plain)
 }
 
 impl Column {
@@ -144,7 +147,7 @@ impl Column {
     /// # Errors
     /// Where its name or its type cannot be.
     pub fn new(name: &str, kind: &str) -> Result<Self, ColumnError> {
-        if !is_name(name) {
+        if !is_name(name) || TAKEN.contains(&name) {
             return Err(ColumnError::Name);
         }
         let mut field = [0; NAME_MOST];
@@ -447,8 +450,9 @@ impl Schema {
             column.name = *place.first_chunk()?;
             column.kind = *OF_RESULTS.get(usize::from(place[NAME_MOST]))?;
             column.list = place[NAME_MOST + 1];
-            let good = is_name(column.name()) && column.fits();
-            if !good {
+            let name = column.name();
+            let taken = TAKEN.contains(&name) && !FREE_ONCE.contains(&name);
+            if taken || !is_name(name) || !column.fits() {
                 return None;
             }
         }

@@ -482,7 +482,7 @@ mod tests {
             "forebay send f --to h --mtu 60",
             "forebay send f --to h --mtu 20000",
             "forebay send f --to h --stream 65536",
-            "forebay send f --to h --session 256",
+            "forebay send f --to h --epoch 4294967296",
             "forebay send f --to h --repeat 0",
             "forebay doctor --check",
             "forebay doctor --check --ssd 02:00.0",
