@@ -12,8 +12,8 @@
 //              have no handshake; the fields of the text are written while `text_free` is high, then
 //              those of the headers while `head_free` is. `head_done` pulses when the headers' fields
 //              are written; `text_late` is high until the rest of the text's are.
-// Latency:     with Bits = 4 the headers' fields are written 135 cycles after the facts came, the
-//              last one 49 later; with Bits = 2 it is 211 and 75, with Bits = 1 it is 363 and 127. A
+// Latency:     with Bits = 4 the headers' fields are written 125 cycles after the facts came, the
+//              last one 57 later; with Bits = 2 it is 193 and 89, with Bits = 1 it is 329 and 153. A
 //              single near 0 takes up to 86 cycles beside the numbers before it.
 //              With `cfg_small` that is all.
 // Throughput:  an extent in as many cycles. Limits: cfg_* is steady. 512-bit registers: none.

@@ -10,10 +10,10 @@
 //              header of a small object, with time and checksum in it: Facts::to_header().
 // Handshake:   valid/ready, whole beats; facts are taken when the last field of those before them is
 //              written, TVALID does not depend on TREADY.
-// Latency:     with DigitBits = 4 the first beat comes 146 cycles after the facts, the last one 349.
-// Throughput:  a page in 224 cycles, with DigitBits = 2 in 291, with DigitBits = 1 in 488: of its 64
+// Latency:     with DigitBits = 4 the first beat comes 136 cycles after the facts, the last one 339.
+// Throughput:  a page in 224 cycles, with DigitBits = 2 in 304, with DigitBits = 1 in 488: of its 64
 //              beats 21 take eight cycles, the others one; then digits are waited for. With
-//              `cfg_small` a header in 167 cycles, all of whose eight beats take eight.
+//              `cfg_small` a header in 165 cycles, all of whose eight beats take eight.
 // Limits:      cfg_* is steady while there are facts or a page. 512-bit registers: one, the beat
 //              that is composed and sent. The template is in a block RAM.
 // Does not implement: headers of other kinds; what is behind a payload.

@@ -35,8 +35,8 @@ FORM = forms.chosen()
 USUAL = forms.read(forms.USUAL) == FORM
 RESULT_BYTES = max(sum(of.bytes for of in FORM.results), 1)
 PATIENCE_US = 20 if USUAL else 60
-MOST = {1: 488, 2: 291, 4: 224}  # cycles of a page, by DigitBits
-MOST_SMALL = 167  # of the header of a small object
+MOST = {1: 488, 2: 304, 4: 224}  # cycles of a page, by DigitBits
+MOST_SMALL = 165  # of the header of a small object
 SCORES = [0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x007F_FFFF, 0x7F80_0000, 0xFF80_0000]
 SCORES += [0x7FC0_0000, 0xFFFF_FFFF, 0x7F7F_FFFF, 0x4B18_9680, 0x4B18_967F, 0xCB18_967F]
 SCORES += [

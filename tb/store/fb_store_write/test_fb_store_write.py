@@ -52,7 +52,7 @@ WRITE = 4 * PAGE  # of a write
 WRITES = 32  # without an answer
 MOST = BEATS * BEAT - BLOCK  # bytes of a small extent
 BATCH = 4 * PAGE
-CYCLES = 167  # of a small extent
+CYCLES = 165  # of a small extent
 
 Part = dict[str, int]
 
