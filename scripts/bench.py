@@ -57,6 +57,7 @@ NET_MODULES = [
     "fb_net_reassembly",
     "fb_net_packets",
     "fb_net_realign",
+    "fb_net_pause_watchdog",
     "fb_net_pause_in",
     "fb_net_pause_out",
     "fb_net_arp_icmp",

@@ -126,7 +126,8 @@ module fb_net_packets
   assign active = more || busy_q;
   assign due = open && (waited_q || (s_valid ? checked_q && !fits : !more));
   assign head_free = open || !m_axis_head_tvalid || m_axis_head_tready;
-  assign begins = state_q == HEADER && s_valid && fits && !due && head_free;
+  // Of one that fits `due` is no more than that: it need not be waited for.
+  assign begins = state_q == HEADER && s_valid && fits && !(open && waited_q) && head_free;
   assign words = WordBits'((8'(s_bytes) + 8'd3) >> 2);
   assign ends_here = !lossy_q && words < WordBits'(Words);
   assign total = {17'd0, block_q, 2'd0};
@@ -191,9 +192,8 @@ module fb_net_packets
         left_q  <= padding;
         block_q <= 13'(padding);
         first_q <= 1'b1;
-        if (due) begin
-          state_q <= PADDING;
-        end else if (moves) begin
+        if (due) state_q <= PADDING;
+        if (moves) begin  // it is not due then
           state_q <= FRAME;
           block_q <= block;
           lossy_q <= s_lossy;

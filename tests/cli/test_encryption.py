@@ -17,6 +17,7 @@ from scapy.utils import rdpcap, wrpcap
 from test_pipeline import capture, write
 
 from forebay import spec
+from forebay.store import Recording, StoreError, rows_of
 
 PART = 8940  # bytes of a frame's payload
 LOST = 2  # the frame behind it begins in the middle of a block of 16 bytes
@@ -192,6 +193,12 @@ def test_other_layouts(forebay: Run, tmp_path: Path, key_bytes: int, sink: str) 
     assert stored == sum(map(len, recorded.sent)) - PART
     assert any(offset % 16 for _, _, offset in found)
     assert len({nonce for _, nonce in found.values()}) == 5
+    with Recording(recorded.disk, recorded.key) as opened:
+        assert not opened.complaints
+        rows = [*rows_of(opened.table())]
+        places = [(row["stream"], row["object"], row["offset"]) for row in rows]
+        plain = dict(zip(places, map(opened.read, rows), strict=True))
+    assert plain == {place: data for place, (data, _) in found.items()}
 
 
 def test_keys_that_are_not_its_own(forebay: Run, recorded: Recorded, tmp_path: Path) -> None:
@@ -210,6 +217,16 @@ def test_keys_that_are_not_its_own(forebay: Run, recorded: Recorded, tmp_path: P
         answer = forebay(*command, code=BAD_INPUT)
         assert words.replace(" ", "") in answer.complaint.replace(" ", "")
         assert not (tmp_path / "x").exists()
+    for data, words in (
+        (key[:16], "16 bytes, but"),
+        (bytes([key[0] ^ 1]) + key[1:], "another one"),
+    ):
+        with pytest.raises(StoreError, match=words):
+            Recording(recorded.disk, data)
+    with Recording(recorded.disk, key) as opened:
+        row = next(rows_of(opened.table()))
+        with pytest.raises(StoreError, match="nonce was lost"):
+            opened.read(row | {"nonce": 0})
     none = ("store", "cat", recorded.disk, 0, "--key-file", tmp_path / "none")
     forebay(*none, code=FILE_FAILED)
 

@@ -17,6 +17,7 @@ from forebay import spec
 from forebay.store import index as rows
 from forebay.store import layout
 from forebay.store.capture import first_page, whole_bytes
+from forebay.store.cipher import RecordingKey
 from forebay.store.disk import CHUNK, Disk
 from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
@@ -87,6 +88,9 @@ class Recording:
     ----------
     path : path-like
         The image or the whole drive.
+    key : bytes, optional
+        Of an encrypted recording, the 16 or 32 bytes that it was recorded with: `read` and `parts`
+        decrypt then. All else gives payload as it lies there.
 
     Attributes
     ----------
@@ -98,15 +102,16 @@ class Recording:
     Raises
     ------
     StoreError
-        Where there is no recording, or too little of it is left.
+        Where there is no recording, too little of it is left, or the key is not its own.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], key: bytes | None = None) -> None:
         self.disk = Disk(path)
         try:
             table = read_table(self.disk)
             self.superblock, self.complaints = _superblock(self.disk, table)
             self.blocks = rows.Index(self.disk, self.superblock)
+            self.key = None if key is None else RecordingKey(key, self.superblock)
         except BaseException:
             self.disk.close()
             raise
@@ -117,7 +122,8 @@ class Recording:
         ]
         if len(damaged) > TOLD:
             self.complaints.append(f"{len(damaged) - TOLD} more blocks of the index are damaged")
-        if cipher := self.superblock.schema.cipher:
+        cipher = self.superblock.schema.cipher
+        if cipher and self.key is None:
             self.complaints.append(
                 f"payload is encrypted with {cipher}, and comes as it lies there"
             )
@@ -203,6 +209,11 @@ class Recording:
 
     def parts(self, row: Mapping[str, Any]) -> Iterator[bytes]:
         """Payload of an extent in parts; behind the last one it is checked."""
+        if self.key is None:
+            return self._stored(row)
+        return self.key.decrypt(row["nonce"], row["offset"], self._stored(row))
+
+    def _stored(self, row: Mapping[str, Any]) -> Iterator[bytes]:
         address, length = self._place(row)
         total = 0
         for at in range(address, address + length, CHUNK):

@@ -59,6 +59,8 @@ class Superblock:
         The drive's.
     drive_bytes : int
         Bytes of the drive's namespace.
+    key_check : bytes
+        By which another key is known; zeros: it is not known, or nothing is encrypted.
     schema : Schema
         What its index has.
     """
@@ -82,6 +84,7 @@ class Superblock:
     serial: str
     firmware: str
     drive_bytes: int
+    key_check: bytes
     schema: Schema
 
     @property
@@ -199,6 +202,7 @@ def parse(page: bytes) -> Superblock:
         serial=_text(page, "serial"),
         firmware=_text(page, "firmware"),
         drive_bytes=_number(page, "drive_bytes"),
+        key_check=_field(page, "key_check") if version > 1 else bytes(8),
         schema=schema,
     )
     check(found)
