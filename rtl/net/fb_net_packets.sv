@@ -126,7 +126,7 @@ module fb_net_packets
   assign active = more || busy_q;
   assign due = open && (waited_q || (s_valid ? checked_q && !fits : !more));
   assign head_free = open || !m_axis_head_tvalid || m_axis_head_tready;
-  // Of one that fits `due` is no more than that: it need not be waited for.
+  // For a frame that fits, `due` is `open && waited_q`; its other terms would make the path longer.
   assign begins = state_q == HEADER && s_valid && fits && !(open && waited_q) && head_free;
   assign words = WordBits'((8'(s_bytes) + 8'd3) >> 2);
   assign ends_here = !lossy_q && words < WordBits'(Words);
@@ -193,7 +193,7 @@ module fb_net_packets
         block_q <= 13'(padding);
         first_q <= 1'b1;
         if (due) state_q <= PADDING;
-        if (moves) begin  // it is not due then
+        if (moves) begin  // `begins` excludes `due`
           state_q <= FRAME;
           block_q <= block;
           lossy_q <= s_lossy;

@@ -28,15 +28,15 @@ module fb_net_pause_out
     input wire clk,
     input wire rst,
 
-    input wire cfg_enable,
-    input wire [47:0] cfg_mac,  // our address
-    input wire cfg_priority,  // priority pause
-    input wire [2:0] cfg_class,  // of this class
-    input wire [15:0] cfg_xoff,  // beats
-    input wire [15:0] cfg_xon,  // beats, fewer
-    input wire [15:0] cfg_quanta,  // how long a frame asks for
-    input wire [15:0] cfg_refresh,  // what is left of it when the next one is sent
-    input wire [31:0] cfg_limit,  // quanta from XOFF to XON after which none is asked for; 0: none
+    input wire        cfg_enable,
+    input wire [47:0] cfg_mac,       // our address
+    input wire        cfg_priority,  // priority pause
+    input wire [ 2:0] cfg_class,     // of this class
+    input wire [15:0] cfg_xoff,      // beats
+    input wire [15:0] cfg_xon,       // beats, fewer
+    input wire [15:0] cfg_quanta,    // how long a frame asks for
+    input wire [15:0] cfg_refresh,   // what is left of it when the next one is sent
+    input wire [31:0] cfg_limit,     // quanta of pause without a break; 0: any number
 
     input wire [LevelBits-1:0] level,
     input wire [LevelBits-1:0] taken,  // beats read, modulo twice the memory
@@ -59,9 +59,10 @@ module fb_net_pause_out
   logic enable, reached, due;
   logic [15:0] refresh;
   logic [RestBits-1:0] rest_q;
-  logic full_q;  // XOFF was reached, XON not yet ...
-  logic over, wants;  // ... for too long; not yet for too long
-  logic moves_on;  // since then as much was read as the memory holds
+  logic full_q;  // XOFF was reached, XON not yet
+  logic over;  // that lasts longer than the limit
+  logic moves_on;  // since the limit as much was read as the memory holds
+  logic wants;  // silence is to be asked for
   logic [LevelBits-1:0] read, taken_q;
   logic off_q;  // the frame on offer asks for silence
   logic asked_q;  // the last frame did

@@ -227,6 +227,9 @@ def test_keys_that_are_not_its_own(forebay: Run, recorded: Recorded, tmp_path: P
         row = next(rows_of(opened.table()))
         with pytest.raises(StoreError, match="nonce was lost"):
             opened.read(row | {"nonce": 0})
+        for way in (opened.tar, opened.samples, lambda: opened.view(row)):
+            with pytest.raises(StoreError, match="lies there encrypted"):
+                way()
     none = ("store", "cat", recorded.disk, 0, "--key-file", tmp_path / "none")
     forebay(*none, code=FILE_FAILED)
 

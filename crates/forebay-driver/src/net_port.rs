@@ -66,7 +66,8 @@ pub struct NetSettings {
     pub class: Option<u8>,
     /// Quanta of uninterrupted pause after which the link partner is no longer obeyed; 0: never.
     pub watchdog: u32,
-    /// Quanta of uninterrupted pause after which we ask for none until the memory has drained; 0: never.
+    /// Quanta of uninterrupted pause after which we release it, until what is received is read again;
+    /// 0: without a limit.
     pub pause_limit: u32,
     /// Cycles of the core's clock without a frame after which an unfinished extent ends; 0: never.
     pub idle_cycles: u32,

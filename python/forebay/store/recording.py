@@ -90,7 +90,7 @@ class Recording:
         The image or the whole drive.
     key : bytes, optional
         Of an encrypted recording, the 16 or 32 bytes that it was recorded with: `read` and `parts`
-        decrypt then. All else gives payload as it lies there.
+        decrypt then; `view`, `samples` and `tar`, which give payload as it lies there, refuse.
 
     Attributes
     ----------
@@ -189,6 +189,7 @@ class Recording:
         ndarray of uint8, read-only
             Memory of the mapped disk.
         """
+        self._as_it_lies()
         address, length = self._place(row)
         return self.disk.map(address, length)
 
@@ -227,6 +228,11 @@ class Recording:
                 "`forebay store verify` lists what is damaged",
             )
 
+    def _as_it_lies(self) -> None:
+        if self.key is not None:
+            remedy = "take `read` or `parts`; opened without a key it gives the ciphertext"
+            raise StoreError("payload lies there encrypted, and a key is given", remedy)
+
     def _place(self, row: Mapping[str, Any]) -> tuple[int, int]:
         if not row["stored"]:
             what = "its index record is invalid" if row["wrong"] else "nothing of it was stored"
@@ -252,6 +258,7 @@ class Recording:
         StoreError
             Where there are none, or dtype does not divide the stride.
         """
+        self._as_it_lies()
         of, kind = self.superblock, np.dtype(dtype)
         if of.mode != "samples":
             raise StoreError(f"the recording's mode is {of.mode}, not samples", "take `read`")
@@ -273,6 +280,7 @@ class Recording:
 
         >>> tarfile.open(fileobj=recording.tar())
         """
+        self._as_it_lies()
         of = self.superblock
         if of.mode != "objects":
             raise StoreError(f"the recording's mode is {of.mode}, not objects", "take `samples`")

@@ -204,7 +204,7 @@ fn pause(report: &Report) -> String {
     let pause = summary.pause;
     let ended = match pause.ended {
         0 => String::new(),
-        times => format!(", {} times since it lasted too long", count(times)),
+        times => format!(", limit reached: {}", count(times)),
     };
     format!(
         "{} frames asked for silence, {} took it back{ended}; at most {} held",
