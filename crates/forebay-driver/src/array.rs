@@ -3,23 +3,21 @@
 
 use std::fmt;
 
+use forebay_spec::store::member;
 use forebay_spec::streamer::{regs, window};
+use forebay_spec::stripes::{STRIPE_UNIT_MOST, Stripes, cut};
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::facts::Namespace;
 use crate::options::ArrayOptions;
 
-/// Greatest stripe unit: the longest command of the streamer.
-const STRIPE_UNIT_MOST: u64 = 1 << 20;
-
 /// Stripe units alternate between the drives, the first on drive 0, the next on drive 1; or, in a
 /// linear array, each drive has a region to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Layout {
-    drives: u64,
-    stripe_unit: u64,
-    parity: bool,
+    #[serde(flatten)]
+    stripes: Stripes,
     linear: bool,
     /// Bytes of a drive's region, known with the drives; 0 unless linear.
     region: u64,
@@ -28,9 +26,11 @@ pub struct Layout {
 impl Layout {
     /// One drive, of which nothing is cut.
     pub const ONE: Self = Self {
-        drives: 1,
-        stripe_unit: STRIPE_UNIT_MOST,
-        parity: false,
+        stripes: Stripes {
+            drives: 1,
+            stripe_unit: STRIPE_UNIT_MOST,
+            parity: false,
+        },
         linear: false,
         region: 0,
     };
@@ -47,23 +47,17 @@ impl Layout {
             missing,
             linear,
         } = options;
-        let drives = u64::from(drives);
+        let stripes = Stripes {
+            drives: drives.into(),
+            stripe_unit,
+            parity,
+        };
         let refused =
             |parameter, value: u64, limit: &str| Err(Error::parameter(parameter, value, limit));
-        if !(1..=window::DRIVES_MOST).contains(&drives) {
-            let limit = format!("an array has 1 to {} drives", window::DRIVES_MOST);
-            return refused("number of drives", drives, &limit);
+        if let Err(error) = stripes.check() {
+            return refused(error.field, error.value, error.limit);
         }
-        if !stripe_unit.is_power_of_two()
-            || !(window::PAGE_BYTES..=STRIPE_UNIT_MOST).contains(&stripe_unit)
-        {
-            let limit = "a power of two from 4096 (4 KiB) to 1048576 (1 MiB) is needed";
-            return refused("stripe unit in bytes", stripe_unit, limit);
-        }
-        if parity && drives < 2 {
-            let limit = "parity needs a drive of its own: 2 drives or more";
-            return refused("number of drives", drives, limit);
-        }
+        let drives = stripes.drives;
         if let Some(missing) = missing.filter(|one| !parity || u64::from(*one) >= drives) {
             let limit = match parity {
                 true => format!("the drives are 0 to {}", drives - 1),
@@ -76,9 +70,7 @@ impl Layout {
             return refused("number of drives", drives, limit);
         }
         Ok(Self {
-            drives,
-            stripe_unit,
-            parity,
+            stripes,
             linear,
             region: 0,
         })
@@ -86,26 +78,26 @@ impl Layout {
 
     /// How many drives, the one with the parity among them.
     pub const fn drives(&self) -> u64 {
-        self.drives
-    }
-
-    /// How many of them hold what is written.
-    const fn data_drives(&self) -> u64 {
-        self.drives - self.parity as u64
+        self.stripes.drives
     }
 
     /// Whether the last drive holds the parity of the others.
     pub const fn parity(&self) -> bool {
-        self.parity
+        self.stripes.parity
     }
 
     /// Payload bytes of a stripe, in an array with parity: each write starts and ends at a
     /// multiple.
     pub const fn stripe(&self) -> Option<u64> {
-        match self.parity {
-            true => Some(self.data_drives() * self.stripe_unit),
+        match self.parity() {
+            true => Some(self.stripes.data_drives() * self.stripe_unit()),
             false => None,
         }
+    }
+
+    /// How its drives make one address space, where they have stripes.
+    pub fn stripes(&self) -> Option<Stripes> {
+        (self.drives() > 1 && !self.linear).then_some(self.stripes)
     }
 
     /// Bytes of each drive's region in a linear array.
@@ -118,8 +110,8 @@ impl Layout {
 
     /// Sets the size of the regions of a linear array that has this number of sectors.
     pub(crate) const fn measured(self, sectors: u64) -> Self {
-        let region = match self.linear && self.drives > 1 {
-            true => (sectors << 9) / self.drives,
+        let region = match self.linear && self.drives() > 1 {
+            true => (sectors << 9) / self.drives(),
             false => 0,
         };
         Self { region, ..self }
@@ -127,31 +119,26 @@ impl Layout {
 
     /// Bytes of a stripe unit.
     pub const fn stripe_unit(&self) -> u64 {
-        self.stripe_unit
+        self.stripes.stripe_unit
     }
 
     /// The streamer's register with this in it.
     pub(crate) const fn register(&self, bits: u64) -> u64 {
-        let pages_m1 = self.stripe_unit / window::PAGE_BYTES - 1;
-        let bits = regs::layout::DRIVES_M1.set(bits, self.drives - 1);
-        let bits = regs::layout::PARITY.set(bits, self.parity as u64);
+        let pages_m1 = self.stripe_unit() / window::PAGE_BYTES - 1;
+        let bits = regs::layout::DRIVES_M1.set(bits, self.drives() - 1);
+        let bits = regs::layout::PARITY.set(bits, self.parity() as u64);
         regs::layout::CHUNK_M1.set(bits, pages_m1)
     }
 
     /// The drive and the byte address on it of a byte of the array.
     pub const fn place(&self, address: u64) -> (usize, u64) {
-        if self.drives == 1 {
+        if self.drives() == 1 {
             return (0, address);
         }
-        if let Some(region) = self.region() {
-            return ((address / region) as usize, address % region);
+        match self.region() {
+            Some(region) => ((address / region) as usize, address % region),
+            None => self.stripes.place(address),
         }
-        let (number, inside) = (address / self.stripe_unit, address % self.stripe_unit);
-        let drive = (number % self.data_drives()) as usize;
-        (
-            drive,
-            number / self.data_drives() * self.stripe_unit + inside,
-        )
     }
 
     /// Splits a range of the array at the borders of stripe units: drive, byte address on it,
@@ -162,25 +149,23 @@ impl Layout {
         bytes: u64,
     ) -> impl Iterator<Item = (usize, u64, u64)> + use<> {
         let layout = *self;
-        let end = address.saturating_add(bytes);
-        let mut at = address;
-        std::iter::from_fn(move || {
-            let left = match layout.drives {
-                1 => end - at,
-                _ => (end - at).min(layout.stripe_unit - at % layout.stripe_unit),
-            };
+        let unit = match self.drives() {
+            1 => u64::MAX,
+            _ => self.stripe_unit(),
+        };
+        cut(unit, address, bytes).map(move |(at, bytes)| {
             let (drive, place) = layout.place(at);
-            at += left;
-            (left > 0).then_some((drive, place, left))
+            (drive, place, bytes)
         })
     }
 
     /// Sectors of all drives together, parity included, that hold `sectors` of the user.
     pub(crate) const fn stretched(&self, sectors: u64) -> u64 {
-        sectors / self.data_drives() * self.drives
+        sectors / self.stripes.data_drives() * self.drives()
     }
 
-    /// Sectors for the user: as many stripe units of each drive as the smallest has.
+    /// Sectors for the user: as many stripe units of each drive as the smallest has, where several have
+    /// stripes in front of the [member superblocks](member).
     ///
     /// # Errors
     /// Where the logical blocks differ, or the smallest drive is smaller than a stripe unit.
@@ -200,24 +185,28 @@ impl Layout {
             });
         }
         let least = namespaces.iter().map(|n| n.sectors).min().unwrap_or(0);
-        if self.drives == 1 {
+        if self.drives() == 1 {
             return Ok(least);
         }
-        let stripe_unit = self.stripe_unit >> 9;
-        let each = least / stripe_unit * stripe_unit;
+        let room = match self.linear {
+            true => least << 9,
+            false => member::room(least << 9),
+        };
+        let each = self.stripes.each(room) >> 9;
         // Less than 2^48 sectors of up to eight drives; the streamer counts to 2^48.
-        let all = each * self.drives;
+        let all = each * self.drives();
         if all == 0 || all >= 1 << 48 {
             return Err(Error::Refused {
                 field: "the capacity of the array",
-                value: format!("{} drives of {least} sectors", self.drives),
+                value: format!("{} drives of {least} sectors", self.drives()),
                 limit: format!(
-                    "at least a stripe unit of {stripe_unit} sectors each, less than 2^48 in all"
+                    "at least a stripe unit of {} sectors each, less than 2^48 in all",
+                    self.stripe_unit() >> 9
                 ),
                 remedy: "choose a smaller stripe unit, or other drives",
             });
         }
-        Ok(each * self.data_drives())
+        Ok(each * self.stripes.data_drives())
     }
 }
 
@@ -234,7 +223,7 @@ pub struct ArrayFacts {
 
 impl fmt::Display for ArrayFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (drives, stripe_unit) = (self.layout.drives, self.layout.stripe_unit >> 10);
+        let (drives, stripe_unit) = (self.layout.drives(), self.layout.stripe_unit() >> 10);
         let Self {
             bytes,
             unused_bytes,
@@ -299,8 +288,8 @@ mod tests {
         assert_eq!(three.stripe(), Some(16384));
         assert_eq!(three.place(8192 + 5), (1, 5));
         assert_eq!(three.place(16384), (0, 8192));
-        // Two stripe units of each drive; parity is not the user's.
-        let sectors = three.sectors(&[namespace(33), namespace(40), namespace(50)]);
+        // Two stripe units of each drive in front of 24 sectors; parity is not the user's.
+        let sectors = three.sectors(&[namespace(57), namespace(64), namespace(74)]);
         assert_eq!(sectors.ok(), Some(64));
         assert_eq!(three.stretched(64), 96);
         assert_eq!(parity(2).expect("a mirror").stripe(), Some(8192));
@@ -367,10 +356,10 @@ mod tests {
     fn the_smallest_drive_decides() {
         let layout = layout(2, 8192);
         assert_eq!(
-            layout.sectors(&[namespace(100), namespace(50)]).ok(),
+            layout.sectors(&[namespace(100), namespace(74)]).ok(),
             Some(96)
         );
-        assert!(layout.sectors(&[namespace(100), namespace(15)]).is_err());
+        assert!(layout.sectors(&[namespace(100), namespace(39)]).is_err());
         let mut other = namespace(100);
         other.block_shift = 12;
         assert!(layout.sectors(&[namespace(100), other]).is_err());

@@ -10,6 +10,7 @@
 //! * [`pci`]: configuration space as both a model and a driver see it.
 //! * [`recorder`]: registers of the recorder.
 //! * [`store`]: tar files and their index on the SSD.
+//! * [`stripes`]: several drives as one address space.
 //! * [`streamer`]: our own streamer: command beats, error codes, windows, registers.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -27,3 +28,4 @@ pub mod pci;
 pub mod recorder;
 pub mod store;
 pub mod streamer;
+pub mod stripes;

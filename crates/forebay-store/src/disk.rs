@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{Error, Result};
+use crate::{Array, Error, Result};
 
 /// Bytes that stay. Reads and writes may come from several threads.
 pub trait Disk: Sync {
@@ -28,6 +28,11 @@ pub trait Disk: Sync {
 
     /// Waits until all that was written is durable.
     fn flush(&self) -> io::Result<()>;
+
+    /// The array, where it is one.
+    fn array(&self) -> Option<&Array<'_>> {
+        None
+    }
 }
 
 pub(crate) fn read(disk: &dyn Disk, at: u64, into: &mut [u8]) -> Result<()> {
@@ -162,7 +167,7 @@ impl fmt::Debug for Memory {
 }
 
 /// The range of `length` bytes from `at`, if it ends before `end`.
-fn within(at: u64, length: usize, end: u64) -> io::Result<std::ops::Range<usize>> {
+pub(crate) fn within(at: u64, length: usize, end: u64) -> io::Result<std::ops::Range<usize>> {
     let past = || io::Error::new(io::ErrorKind::UnexpectedEof, "past the end");
     let to = at.checked_add(length as u64).filter(|to| *to <= end);
     let to = to.ok_or_else(past)?;

@@ -2,7 +2,7 @@
 //! Recordings on an SSD: formats, writes, reads, checks, repairs them
 //! (docs/reference/store-format.md).
 //!
-//! Everything works on a [`Disk`]: an image file, a block device, memory. What lies there is never
+//! Everything works on a [`Disk`]: an image file, a block device, memory, an [`Array`] of several. What lies there is never
 //! trusted: each number is checked before it is used. What takes a disk, a file or a sink also fails
 //! where that does; an `# Errors` section lists what else can fail.
 //!
@@ -12,6 +12,7 @@
 //! are plain structs that serde writes as they are.
 #![forbid(unsafe_code)]
 
+mod array;
 mod block;
 mod capture;
 mod disk;
@@ -42,6 +43,7 @@ mod verify;
 mod voids;
 mod writer;
 
+pub use array::{Array, ArrayFacts, Part, assemble, replace};
 pub use capture::{CaptureFile, Captured};
 pub use disk::{Disk, FileDisk, Memory, block_bytes, is_block_device};
 pub use error::{Error, Result};

@@ -76,6 +76,9 @@ impl<'d> Recording<'d> {
             (None, None) => return Err(nothing(&copies)),
         };
         let mut complaints = complaints(&superblock, &copies, table.as_ref(), disk.len());
+        if let Some(array) = disk.array() {
+            complaints.extend_from_slice(array.complaints());
+        }
         if superblock.mode == Mode::Packets {
             complaints.extend(crate::capture::complaint(disk, &superblock));
         }

@@ -2,9 +2,10 @@
 //! What stands in words beside the numbers: JSON in superblock and trailer.
 
 use forebay_spec::store::layout::{BASES, END_PAGE, has_base};
+use forebay_spec::store::member::Member;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{Superblock, TEXT_BYTES};
-use forebay_spec::store::{PAGE_BYTES, tar};
+use forebay_spec::store::{PAGE_BYTES, Session, tar};
 use serde_json::{Value, json};
 
 /// What a recording is, for people and their programs.
@@ -58,6 +59,28 @@ pub(crate) fn superblock_page(superblock: &Superblock) -> [u8; PAGE_BYTES] {
     // What finds no room is no JSON any more, and the numbers are elsewhere.
     debug_assert!(text.len() <= TEXT_BYTES);
     superblock.to_bytes(text.as_bytes(), crate::crc32c)
+}
+
+/// The page of a member superblock.
+pub(crate) fn member_page(member: &Member) -> [u8; PAGE_BYTES] {
+    let stripes = &member.stripes;
+    let text = json!({
+        "format": "Forebay array",
+        "array": Session(member.array).to_string(),
+        "member": member.number,
+        "uuid": Session(member.uuid).to_string(),
+        "generation": member.generation,
+        "present": (0..stripes.drives).filter(|one| member.has(*one)).collect::<Vec<_>>(),
+        "members": stripes.drives,
+        "stripe_unit": stripes.stripe_unit,
+        "parity": stripes.parity,
+        "bytes_of_each": member.each,
+        "block_bytes": member.block_bytes,
+        "formatted_ns": member.formatted,
+        "drive_bytes": member.drive.bytes,
+        "crc": "CRC32C (RFC 3720)",
+    });
+    member.to_bytes(format!("{text:#}\n").as_bytes(), crate::crc32c)
 }
 
 /// Bytes of the trailer's JSON.

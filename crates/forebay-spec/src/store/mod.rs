@@ -8,6 +8,8 @@
 mod arrow;
 pub mod index;
 pub mod layout;
+pub mod md;
+pub mod member;
 pub mod page;
 pub mod pcapng;
 pub mod schema;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Integration tests of recordings, in one executable: linking takes longer than most tests.
 
+mod array;
 mod capture;
 mod files;
 mod power;
