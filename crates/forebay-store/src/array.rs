@@ -23,6 +23,19 @@ pub struct Part<'d> {
     pub name: String,
     /// The drive itself.
     pub disk: Box<dyn Disk + 'd>,
+    /// Its model, serial number and firmware.
+    pub drive: Drive,
+}
+
+impl<'d> Part<'d> {
+    /// One of which nothing more is known.
+    pub fn new(name: impl Into<String>, disk: Box<dyn Disk + 'd>) -> Self {
+        Self {
+            name: name.into(),
+            disk,
+            drive: Drive::UNKNOWN,
+        }
+    }
 }
 
 impl fmt::Debug for Part<'_> {
@@ -126,10 +139,8 @@ impl End {
         let from_md = || {
             let md = self.md.as_ref().ok()?;
             let drive = Drive {
-                model: [b' '; 40],
-                serial: [b' '; 20],
-                firmware: [b' '; 8],
                 bytes,
+                ..Drive::UNKNOWN
             };
             let number = u64::from(md.fixed.number);
             let member = Member {
@@ -244,7 +255,10 @@ pub fn replace<'d>(
     }
     flush(&*new.disk)?;
     array.about[missing].uuid = *Uuid::new_v4().as_bytes();
-    array.about[missing].drive.bytes = new.disk.len();
+    array.about[missing].drive = Drive {
+        bytes: new.disk.len(),
+        ..new.drive
+    };
     array.parts[missing] = Some(new);
     let generation = array.about[missing].generation.saturating_add(2 * STEP);
     let rest = (0..array.parts.len()).filter(|one| *one != missing);
@@ -289,10 +303,8 @@ impl<'d> Array<'d> {
             block_bytes,
             formatted: now.as_ref().map_or(0, |since| since.as_nanos() as u64),
             drive: Drive {
-                model: [b' '; 40],
-                serial: [b' '; 20],
-                firmware: [b' '; 8],
                 bytes: part.disk.len(),
+                ..part.drive
             },
         });
         let array = Self {

@@ -35,6 +35,28 @@ pub trait Disk: Sync {
     }
 }
 
+impl<D: Disk + ?Sized> Disk for &D {
+    fn len(&self) -> u64 {
+        (**self).len()
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        (**self).read_at(at, into)
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        (**self).write_at(at, bytes)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        (**self).flush()
+    }
+
+    fn array(&self) -> Option<&Array<'_>> {
+        (**self).array()
+    }
+}
+
 pub(crate) fn read(disk: &dyn Disk, at: u64, into: &mut [u8]) -> Result<()> {
     disk.read_at(at, into).map_err(|source| Error::Disk {
         doing: "reading",

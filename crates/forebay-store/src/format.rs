@@ -68,12 +68,7 @@ impl Default for Format {
             ahead: None,
             small: false,
             index: IndexSize::SmallestObject(64 << 10),
-            drive: Drive {
-                model: [b' '; 40],
-                serial: [b' '; 20],
-                firmware: [b' '; 8],
-                bytes: 0,
-            },
+            drive: Drive::UNKNOWN,
             schema: Schema::default(),
             key: None,
         }

@@ -301,10 +301,8 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
         extension: page.map_or(*b"bin\0", |facts| facts.extension),
         closed: None,
         drive: Drive {
-            model: [b' '; 40],
-            serial: [b' '; 20],
-            firmware: [b' '; 8],
             bytes: disk.len(),
+            ..Drive::UNKNOWN
         },
         schema,
         key_check: [0; KEY_CHECK_BYTES],

@@ -4,8 +4,8 @@
 #
 #   root/            QEMU, and what the guest's programs come from: Debian packages, unpacked
 #   vmlinuz          Debian's cloud kernel
-#   initramfs.cpio   busybox, nvme-cli, fio, mkfs.ext4, VFIO modules; not compressed, as
-#                    unpacking it under emulation would take longer than reading it
+#   initramfs.cpio   busybox, nvme-cli, fio, mkfs.ext4, mdadm, modules for VFIO and md; not
+#                    compressed, as unpacking it under emulation would take longer than reading it
 #   packages.txt     name, version and SHA-256 of each package
 #
 # Packages are unpacked, not installed: no root, no chroot, no maintainer script. Programs run
@@ -16,8 +16,11 @@ suite=trixie
 # In the order in which they are loaded.
 modules=(virt/lib/irqbypass drivers/vfio/vfio drivers/vfio/vfio_iommu_type1
     drivers/vfio/pci/vfio-pci-core drivers/vfio/pci/vfio-pci)
-programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/bin/lspci)
-packages=(qemu-system-x86 linux-image-cloud-amd64 busybox-static nvme-cli fio e2fsprogs pciutils)
+# In the order in which who needs them loads them: raid456 measures this machine for a while.
+more_modules=(drivers/md/md-mod drivers/md/raid0 lib/libcrc32c crypto/xor lib/raid6/raid6_pq
+    crypto/async_tx/async_{tx,memcpy,xor,pq,raid6_recov} drivers/md/raid456)
+programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/bin/lspci usr/sbin/mdadm)
+packages=(qemu-system-x86 linux-image-cloud-amd64 busybox-static nvme-cli fio e2fsprogs pciutils mdadm)
 # Only maintainer scripts need these, and none is run.
 left_out=(python3 init-system-helpers systemd adduser debconf passwd login.defs base-passwd
     linux-base kmod initramfs-tools dpkg perl-base sensible-utils)
@@ -116,8 +119,9 @@ install -m 755 "$init" "$tree/init"
 
 kernel="$(basename "$root"/usr/lib/modules/*)"
 mkdir "$tree/usr/lib/modules"
-for module in "${modules[@]}"; do
-    echo "${module##*/}" >>"$tree/usr/lib/modules/order"
+printf '%s\n' "${modules[@]##*/}" >"$tree/usr/lib/modules/order"
+printf '%s\n' "${more_modules[@]##*/}" >"$tree/usr/lib/modules/md"
+for module in "${modules[@]}" "${more_modules[@]}"; do
     "$busybox" xz -dc "$root/usr/lib/modules/$kernel/kernel/$module.ko.xz" \
         >"$tree/usr/lib/modules/${module##*/}.ko"
 done

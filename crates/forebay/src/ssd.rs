@@ -54,7 +54,7 @@ fn qualify_drive(args: &QualifyArgs) -> Result<Exit> {
             let spec = args.spec();
             let target = Target::of(&spec, path)?;
             if args.write {
-                crate::store::consent(path, &args.consent)?;
+                crate::store::consent(std::slice::from_ref(path), &args.consent)?;
             }
             (qualify::run_fio(&spec, &target)?, Some(target))
         }

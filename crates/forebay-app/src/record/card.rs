@@ -14,6 +14,7 @@ use forebay_driver::{
 use forebay_pipeline::{Memory, Pipeline};
 use forebay_spec::net::Arrival;
 use forebay_spec::store::superblock::Superblock;
+use forebay_store::Part;
 use forebay_vfio::{Settings, Sysfs, VfioBus};
 
 use super::{CONTROLS, QueueDisk, Recorded, make_room, setup};
@@ -132,7 +133,8 @@ impl Card {
         let block_bytes = self.session.facts().namespace.block_bytes();
         self.with_drive(|drive| {
             make_room(
-                drive,
+                vec![Part::new("the drive", Box::new(drive))],
+                None,
                 block_bytes,
                 &pipeline.sink,
                 setup::form(pipeline),

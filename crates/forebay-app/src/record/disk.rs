@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The drives as a disk, for what a host does before and after a recording: simulated ones past
-//! everything that takes time, and one of this machine through a queue pair beside the streamer's.
+//! The drives as a disk, for what a host does before and after a recording: simulated ones, of which
+//! several are an array, past everything that takes time, and one of this machine through a queue pair beside the streamer's.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,53 +9,92 @@ use std::time::Duration;
 use forebay_cosim::System;
 use forebay_driver::controller::PAGE_BYTES;
 use forebay_driver::{Bus, DmaBuffer, Error, Namespace, QueuePair, Session as DriverSession, Span};
-use forebay_store::Disk;
+use forebay_spec::stripes::Stripes;
+use forebay_store::{Disk, Part, assemble};
 
-use crate::failure::Result;
-use crate::session::Session;
+use crate::failure::{Failure, Result};
 
-/// The drives of a system, in the order of their addresses.
-pub struct Drives<'s> {
-    system: Mutex<&'s mut System>,
-    bytes: u64,
-}
+/// The drives of a simulated machine.
+pub struct Drives<'s>(Mutex<&'s mut System>);
 
 impl<'s> Drives<'s> {
-    /// Those of a session that was brought up.
-    ///
-    /// # Errors
-    /// Where it was not.
-    pub fn of(session: &'s mut Session) -> Result<Self> {
-        let bytes = session.namespace()?.bytes();
-        Ok(Self::new(&mut session.system, bytes))
-    }
-
-    /// Those of a system, `bytes` in all.
-    pub(super) fn new(system: &'s mut System, bytes: u64) -> Self {
-        Self {
-            system: Mutex::new(system),
-            bytes,
-        }
+    /// Those of a system.
+    pub const fn of(system: &'s mut System) -> Self {
+        Self(Mutex::new(system))
     }
 
     fn system(&self) -> MutexGuard<'_, &'s mut System> {
-        self.system.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How they make one address space; none where there is one drive.
+    pub fn stripes(&self) -> Option<Stripes> {
+        let system = self.system();
+        system.session()?.facts().layout().stripes()
+    }
+
+    /// Each by itself, in the order of their addresses.
+    pub fn parts(&self) -> Vec<Part<'_>> {
+        let sizes = self.system();
+        let sizes = sizes.ssds().iter().map(|ssd| ssd.medium().len());
+        let part = |(number, bytes)| {
+            let drive = Drive {
+                drives: self,
+                number,
+                bytes,
+            };
+            Part::new(format!("drive {number}"), Box::new(drive))
+        };
+        sizes.enumerate().map(part).collect()
+    }
+
+    /// The disk that they are together, with what was made on it.
+    ///
+    /// # Errors
+    /// Drives that are members of no array, of several, or in another order than that of their
+    /// addresses.
+    pub fn open(&self) -> Result<Box<dyn Disk + '_>> {
+        let parts = self.parts();
+        let names: Vec<_> = parts.iter().map(|part| Some(part.name.clone())).collect();
+        let disk = assemble(parts, false)?;
+        let order = disk.array().map(|array| array.facts().members);
+        match order {
+            Some(members) if members != names => {
+                let members = members.into_iter().map(|one| one.unwrap_or("none".into()));
+                Err(Failure::input(
+                    "the order of the drives",
+                    members.collect::<Vec<_>>().join(", "),
+                    "the streamer needs member 0 as drive 0, member 1 as drive 1 …",
+                    "change the order of the images in the pipeline's file",
+                ))
+            }
+            _ => Ok(disk),
+        }
     }
 }
 
-impl Disk for Drives<'_> {
+/// One of them.
+struct Drive<'d, 's> {
+    drives: &'d Drives<'s>,
+    number: usize,
+    bytes: u64,
+}
+
+impl Disk for Drive<'_, '_> {
     fn len(&self) -> u64 {
         self.bytes
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        let bytes = self.system().stored(at, into.len())?;
+        let system = self.drives.system();
+        let bytes = system.ssds()[self.number].medium().read(at, into.len())?;
         into.copy_from_slice(&bytes);
         Ok(())
     }
 
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.system().store(at, bytes)
+        let mut system = self.drives.system();
+        system.ssds_mut()[self.number].medium_mut().write(at, bytes)
     }
 
     fn flush(&self) -> io::Result<()> {

@@ -25,7 +25,10 @@ use forebay_spec::store::index::Row;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{Mode, Superblock, extension as extension_bytes};
 use forebay_spec::streamer::bar0;
-use forebay_store::{Disk, Entry, Format, IndexSize, Key, Options, format, is_blank, repair};
+use forebay_spec::stripes::Stripes;
+use forebay_store::{
+    Array, Disk, Entry, Format, IndexSize, Key, Options, Part, assemble, format, is_blank, repair,
+};
 
 use crate::failure::{Exit, Failure, Result};
 
@@ -75,7 +78,7 @@ pub struct Recorded {
 impl Recorded {
     /// Of what the card counted for a plan, with the index as it stands on the drives; `ended`: the
     /// recorder came to rest.
-    fn read<D: Disk>(plan: &Plan, counted: Counted, ended: bool, drives: &D) -> Result<Self> {
+    fn read(plan: &Plan, counted: Counted, ended: bool, drives: &dyn Disk) -> Result<Self> {
         let mut recording = forebay_store::Recording::open(drives)?;
         let at_rest = ended && counted.recorder.rows_lost == 0;
         if at_rest {
@@ -105,20 +108,27 @@ const BATCH_WAIT: Time = 1_000 * MICROSECOND;
 const BATCH_WAIT_MOST: Time = 100_000 * MICROSECOND;
 
 /// Makes room for a recording whose index has these columns of results, encrypted where there is a key:
-/// on drives that are blank, or that may be overwritten.
+/// on drives that are blank, or that may be overwritten. Several become an array with these stripes.
 ///
 /// # Errors
 /// Where something is there, or the drives are too small.
-pub fn make_room<D: Disk>(
-    drives: &D,
+pub fn make_room(
+    mut drives: Vec<Part<'_>>,
+    stripes: Option<Stripes>,
     block_bytes: u64,
     sink: &Sink,
     (schema, key): (Schema, Option<Key>),
     overwrite: bool,
 ) -> Result<Superblock> {
-    if !overwrite && !is_blank(drives)? {
-        return Err(occupied(drives));
+    for drive in &drives {
+        if !overwrite && !is_blank(&*drive.disk)? {
+            return Err(occupied(drives));
+        }
     }
+    let drives: Box<dyn Disk> = match stripes {
+        Some(stripes) => Box::new(Array::create(drives, stripes, block_bytes as u32)?),
+        None => drives.remove(0).disk,
+    };
     let (mode, stride, extension) = match &sink.layout {
         Kind::Objects { extension } | Kind::Small { extension } => {
             (Mode::Objects, 0, extension.clone())
@@ -138,14 +148,15 @@ pub fn make_room<D: Disk>(
         key,
         ..Format::default()
     };
-    Ok(format(drives, &settings)?)
+    Ok(format(&*drives, &settings)?)
 }
 
-fn occupied<D: Disk>(drives: &D) -> Failure {
-    let what = match forebay_store::Recording::open(drives) {
-        Ok(recording) => format!("the recording {}", recording.superblock().session),
-        Err(_) => "something that is no recording".into(),
-    };
+fn occupied(drives: Vec<Part<'_>>) -> Failure {
+    let found = assemble(drives, false).and_then(|disk| {
+        let recording = forebay_store::Recording::open(&*disk)?;
+        Ok(format!("the recording {}", recording.superblock().session))
+    });
+    let what = found.unwrap_or_else(|_| "something that is no recording".into());
     Failure::new(
         Exit::BadInput,
         format!("on the drives there is {what}"),

@@ -172,8 +172,9 @@ fn look(
     range: (u64, u64),
 ) -> Result<(Superblock, Wanted)> {
     let stream = pipeline.source.stream;
-    let drives = Drives::of(session)?;
-    let mut recording = Recording::open(&drives)?;
+    let drives = Drives::of(&mut session.system);
+    let disk = drives.open()?;
+    let mut recording = Recording::open(&*disk)?;
     let superblock = *recording.superblock();
     if superblock.mode == Mode::Packets {
         return Err(Failure::new(

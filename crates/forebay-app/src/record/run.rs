@@ -88,7 +88,7 @@ impl Report {
     }
 
     /// Stores the files that are wanted, and closes the recording.
-    fn conclude<D: Disk>(&mut self, recorded: &Recorded, drives: &D) -> Result<()> {
+    fn conclude(&mut self, recorded: &Recorded, drives: &dyn Disk) -> Result<()> {
         if let Some(folder) = &self.outputs.extract {
             self.extracted = match self.pipeline.sink.layout == Kind::Packets {
                 true => extract_capture(drives, folder)?,
@@ -152,7 +152,7 @@ pub fn simulated(
         outputs,
         closed: false,
     };
-    report.conclude(&recorded, &Drives::of(&mut session)?)?;
+    report.conclude(&recorded, &*Drives::of(&mut session.system).open()?)?;
     if let Some(written) = &written {
         written.finish()?;
     }
@@ -264,7 +264,7 @@ fn make_folder(outputs: &Outputs) -> Result<()> {
 }
 
 /// Writes a capture as a file of a folder; returns how many that is.
-fn extract_capture<D: Disk>(drives: &D, folder: &Path) -> Result<u64> {
+fn extract_capture(drives: &dyn Disk, folder: &Path) -> Result<u64> {
     let recording = forebay_store::Recording::open(drives)?;
     let path = folder.join(forebay_store::CAPTURE_NAME);
     let file = fs::File::create(&path);
@@ -274,11 +274,11 @@ fn extract_capture<D: Disk>(drives: &D, folder: &Path) -> Result<u64> {
 }
 
 /// Stores each whole object as a file, decrypted; returns how many.
-fn extract<D: Disk>(
+fn extract(
     recorded: &Recorded,
     pipeline: &Pipeline,
     folder: &Path,
-    drives: &D,
+    drives: &dyn Disk,
 ) -> Result<u64> {
     let key = match form(pipeline).1 {
         Some(key) => {

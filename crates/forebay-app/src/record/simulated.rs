@@ -54,7 +54,9 @@ pub fn prepare(
     overwrite: bool,
 ) -> Result<Superblock> {
     let block_bytes = session.namespace()?.block_bytes();
-    make_room(&Drives::of(session)?, block_bytes, sink, form, overwrite)
+    let drives = Drives::of(&mut session.system);
+    let (parts, stripes) = (drives.parts(), drives.stripes());
+    make_room(parts, stripes, block_bytes, sink, form, overwrite)
 }
 
 /// Records what the link partner sends, of `bytes` as far as that is known, and sends it back where the
@@ -90,7 +92,7 @@ pub fn simulate(
     let system = recorder.bus();
     system.on_progress(|_| {});
     let wire = system.network().map(Network::counters);
-    let read = Recorded::read(plan, counted?, !failed, &Drives::new(system, capacity))?;
+    let read = Recorded::read(plan, counted?, !failed, &*Drives::of(system).open()?)?;
     let mut recorded = Recorded { wire, ..read };
     if plan.back.is_some() && observer.ended.is_done() {
         send_back(&mut recorder, &mut recorded)?;

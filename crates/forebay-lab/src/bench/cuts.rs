@@ -242,8 +242,9 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
 /// Fills the drive with another recording: blocks and pages lie where those of the next one will.
 fn older(session: &mut Session, sink: &Sink, size: &Size) -> Result<()> {
     prepare(session, sink, (Schema::default(), None), true)?;
-    let drives = Drives::of(session)?;
-    let mut writer = Writer::new(&drives)?;
+    let drives = Drives::of(&mut session.system);
+    let disk = drives.open()?;
+    let mut writer = Writer::new(&*disk)?;
     let bytes = vec![0x5a; size.longest as usize];
     for object in 0..size.drive / (2 * size.longest) {
         let extent = Extent {

@@ -152,6 +152,16 @@ pub struct Drive {
     pub bytes: u64,
 }
 
+impl Drive {
+    /// One of which nothing is known: an image.
+    pub const UNKNOWN: Self = Self {
+        model: [b' '; 40],
+        serial: [b' '; 20],
+        firmware: [b' '; 8],
+        bytes: 0,
+    };
+}
+
 /// Where a recording that was closed ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {

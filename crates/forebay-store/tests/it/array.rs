@@ -13,33 +13,9 @@ use proptest::prelude::*;
 
 const PAGE: usize = 4096;
 
-/// A disk that others see as well.
-struct Shared<'m>(&'m Memory);
-
-impl Disk for Shared<'_> {
-    fn len(&self) -> u64 {
-        self.0.len()
-    }
-
-    fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
-        self.0.read_at(at, into)
-    }
-
-    fn write_at(&self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
-        self.0.write_at(at, bytes)
-    }
-
-    fn flush(&self) -> std::io::Result<()> {
-        self.0.flush()
-    }
-}
-
 /// These drives, named by their numbers.
 fn parts<'m>(drives: &'m [Memory], numbers: &[usize]) -> Vec<Part<'m>> {
-    let part = |number: &usize| Part {
-        name: format!("drive {number}"),
-        disk: Box::new(Shared(&drives[*number])),
-    };
+    let part = |number: &usize| Part::new(format!("drive {number}"), Box::new(&drives[*number]));
     numbers.iter().map(part).collect()
 }
 

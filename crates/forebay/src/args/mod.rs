@@ -47,9 +47,9 @@ pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use soak::{CaseArgs, command_of};
 pub use ssd::{QualifyArgs, SsdCommand};
 pub use store::{
-    KeyArgs, StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs, StoreInfoArgs,
-    StoreLsArgs, StoreMode, StoreMountArgs, StorePackArgs, StoreRepairArgs, StoreTarArgs,
-    StoreUndoArgs, StoreVerifyArgs,
+    DisksArgs, KeyArgs, StoreCatArgs, StoreCommand, StoreExtractArgs, StoreFormatArgs,
+    StoreInfoArgs, StoreLsArgs, StoreMode, StoreMountArgs, StorePackArgs, StoreRepairArgs,
+    StoreTarArgs, StoreUndoArgs, StoreVerifyArgs,
 };
 pub use store_tools::{StoreExport, StoreExportArgs, StoreReportArgs, StoreSqlArgs};
 pub use swarm::SwarmArgs;

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use forebay_spec::stripes::Stripes;
 
 use super::{ConsentArgs, StoreExportArgs, StoreReportArgs, StoreSqlArgs, values};
 
@@ -59,10 +60,16 @@ pub enum StoreMode {
 
 #[derive(Args, Debug)]
 pub struct StoreFormatArgs {
-    /// The image or drive, such as /dev/nvme0n1
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
-    /// Make a new (sparse) image of this size
+    /// The image or drive, such as /dev/nvme0n1; several become an array, member 0 first
+    #[arg(value_name = "IMAGE|DEVICE", required = true, num_args = 1..=8)]
+    pub disks: Vec<PathBuf>,
+    /// Bytes that follow each other on one member of an array: a power of two, 4KiB to 1MiB
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = stripe_unit)]
+    pub stripe_unit: u64,
+    /// The last member of an array holds the parity of the others: one of them may fail
+    #[arg(long)]
+    pub parity: bool,
+    /// Make new (sparse) images of this size
     #[arg(long, value_name = "SIZE", value_parser = values::pages)]
     pub size: Option<u64>,
     /// How data lie there
@@ -99,9 +106,9 @@ pub struct StorePackArgs {
     /// The folder; its files become objects 0, 1, 2 … in the order of their names
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// A recording without objects; where there is no such file, one that fits
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    /// A recording without objects, of an array all members; where there is no such file, one that fits
+    #[arg(value_name = "IMAGE|DEVICE", required = true, num_args = 1..=8)]
+    pub disks: Vec<PathBuf>,
     /// Stream that the objects get
     #[arg(long, value_name = "N", default_value = "0")]
     pub stream: u16,
@@ -118,6 +125,27 @@ pub struct StorePackArgs {
     pub consent: ConsentArgs,
 }
 
+/// What a recording lies on.
+#[derive(Args, Debug)]
+pub struct DisksArgs {
+    /// The image or drive; of an array its members, in any order
+    #[arg(value_name = "IMAGE|DEVICE", required = true, num_args = 1..=8)]
+    pub disks: Vec<PathBuf>,
+}
+
+/// As an array will have it.
+fn stripe_unit(text: &str) -> std::result::Result<u64, String> {
+    let stripes = Stripes {
+        drives: 2,
+        stripe_unit: values::length(text)?,
+        parity: false,
+    };
+    match stripes.check() {
+        Ok(()) => Ok(stripes.stripe_unit),
+        Err(error) => Err(format!("{error}; choose 4KiB, 8KiB … 1MiB")),
+    }
+}
+
 /// The key of an encrypted recording.
 #[derive(Args, Debug)]
 pub struct KeyArgs {
@@ -129,16 +157,14 @@ pub struct KeyArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreInfoArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
 }
 
 #[derive(Args, Debug)]
 pub struct StoreLsArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// List all extents, not objects
     #[arg(long)]
     pub rows: bool,
@@ -152,7 +178,7 @@ pub struct StoreLsArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreCatArgs {
-    /// The image or drive
+    /// The image or drive; of an array its members, with commas between them
     #[arg(value_name = "IMAGE|DEVICE")]
     pub disk: PathBuf,
     /// Number of the object; of a capture, a chunk [default: all of a capture]
@@ -167,9 +193,8 @@ pub struct StoreCatArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreExtractArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// Where the files go; nothing is overwritten
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
@@ -182,7 +207,7 @@ pub struct StoreExtractArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreTarArgs {
-    /// The image or drive
+    /// The image or drive; of an array its members, with commas between them
     #[arg(value_name = "IMAGE|DEVICE")]
     pub disk: PathBuf,
     /// The tar file; `-`: standard output. Nothing is overwritten
@@ -192,9 +217,8 @@ pub struct StoreTarArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreVerifyArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -206,12 +230,15 @@ pub struct StoreVerifyArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreRepairArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// Say what would be done, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Put this drive or image in the place of the member that is missing of an array with parity:
+    /// OVERWRITES all of it
+    #[arg(long, value_name = "IMAGE|DEVICE", conflicts_with = "dry_run")]
+    pub replace: Option<PathBuf>,
     /// Write over what cannot be read, and give up blocks of the index that cannot be rebuilt
     #[arg(long)]
     pub force: bool,
@@ -221,13 +248,14 @@ pub struct StoreRepairArgs {
     /// Look so far behind the last extent for more [default: 256 MiB, or 128 of the longest extents]
     #[arg(long, value_name = "SIZE", value_parser = values::pages)]
     pub look: Option<u64>,
+    #[command(flatten)]
+    pub consent: ConsentArgs,
 }
 
 #[derive(Args, Debug)]
 pub struct StoreUndoArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// The file that `forebay store repair --undo` wrote
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -235,9 +263,8 @@ pub struct StoreUndoArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreMountArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// An empty folder
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,

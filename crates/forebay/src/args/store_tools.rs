@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values;
+use super::{DisksArgs, values};
 
 #[derive(Args, Debug)]
 pub struct StoreSqlArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// What to ask of the tables `objects` (stored and whole) and `extents` (every row)
     #[arg(value_name = "QUERY")]
     pub query: String,
@@ -39,9 +38,8 @@ pub enum Period {
 
 #[derive(Args, Debug)]
 pub struct StoreExportArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// Where the files go: a folder that is new or empty
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
@@ -68,9 +66,8 @@ pub struct StoreExportArgs {
 
 #[derive(Args, Debug)]
 pub struct StoreReportArgs {
-    /// The image or drive
-    #[arg(value_name = "IMAGE|DEVICE")]
-    pub disk: PathBuf,
+    #[command(flatten)]
+    pub disks: DisksArgs,
     /// Where the page goes; it needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -9,10 +9,10 @@ use forebay_app::interrupt;
 use forebay_app::progress::Progress;
 use forebay_draw::text::Page;
 use forebay_pipeline::units::{bytes, count};
-use forebay_store::{Error, Extracted, FileDisk, Recording};
+use forebay_store::{Error, Extracted, Recording};
 use serde::Serialize;
 
-use super::{note, open, warn};
+use super::{disks, note, open, warn};
 use crate::args::{StoreCatArgs, StoreExtractArgs, StoreTarArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
@@ -22,8 +22,8 @@ const SHOWN: usize = 16;
 
 /// Runs `cat`.
 pub fn cat(args: &StoreCatArgs) -> Result<Exit> {
-    let disk = FileDisk::open(&args.disk)?;
-    let recording = open(&disk, &args.key)?;
+    let disk = disks::read(std::slice::from_ref(&args.disk))?;
+    let recording = open(&*disk, &args.key)?;
     let mut out = io::stdout().lock();
     let Some(object) = args.object else {
         return match recording.write_capture(&mut out) {
@@ -64,8 +64,8 @@ struct Found {
 
 /// Runs `extract`.
 pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
-    let disk = FileDisk::open(&args.disk)?;
-    let recording = open(&disk, &args.key)?;
+    let disk = disks::read(&args.disks.disks)?;
+    let recording = open(&*disk, &args.key)?;
     let progress = Progress::count("extracting blocks", recording.blocks());
     let extracted = recording.extract(&args.folder, args.stream, &mut |block| {
         progress.at(block);
@@ -112,8 +112,8 @@ fn page(found: &Found, folder: &Path) -> Page {
 
 /// Runs `tar`.
 pub fn tar(args: &StoreTarArgs) -> Result<Exit> {
-    let disk = FileDisk::open(&args.disk)?;
-    let recording = Recording::open(&disk)?;
+    let disk = disks::read(std::slice::from_ref(&args.disk))?;
+    let recording = Recording::open(&*disk)?;
     warn(&recording);
     note(recording.superblock().schema.cipher);
     let written = if args.to.as_os_str() == "-" {

@@ -3,9 +3,10 @@
 
 use forebay_draw::text::{Page, seconds};
 use forebay_pipeline::units::{bytes, count};
-use forebay_store::{Facts, FileDisk, Place, Recording, Totals};
+use forebay_store::{Array, ArrayFacts, Facts, Place, Recording, Totals};
 use serde::Serialize;
 
+use super::disks;
 use crate::args::StoreInfoArgs;
 use crate::failure::{Exit, Result};
 use crate::report::{self, Report};
@@ -39,21 +40,50 @@ pub fn show_geometry(page: &mut Page, facts: &Facts) {
     }
 }
 
+/// Shows the members.
+pub fn show_array(page: &mut Page, array: &ArrayFacts) {
+    let parity = if array.stripes.parity {
+        ", the last with the parity"
+    } else {
+        ""
+    };
+    let text = format!(
+        "{} members{parity}, stripe units of {}",
+        array.stripes.drives,
+        bytes(array.stripes.stripe_unit)
+    );
+    page.field("array", text);
+    for (number, member) in array.members.iter().enumerate() {
+        let name = member.as_deref().unwrap_or("missing");
+        page.field("", format!("member {number}: {name}"));
+    }
+}
+
 #[derive(Serialize)]
 struct Found<'r> {
     #[serde(flatten)]
     facts: Facts,
+    array: Option<ArrayFacts>,
     index_blocks: u64,
     totals: Totals,
     complaints: &'r [String],
 }
 
+impl Found<'_> {
+    /// Whether a member of the array is missing.
+    fn is_degraded(&self) -> bool {
+        let members = self.array.iter().flat_map(|array| &array.members);
+        members.into_iter().any(Option::is_none)
+    }
+}
+
 /// Runs it.
 pub fn run(args: &StoreInfoArgs) -> Result<Exit> {
-    let disk = FileDisk::open(&args.disk)?;
-    let recording = Recording::open(&disk)?;
+    let disk = disks::read(&args.disks.disks)?;
+    let recording = Recording::open(&*disk)?;
     let found = Found {
         facts: Facts::of(recording.superblock()),
+        array: disk.array().map(Array::facts),
         index_blocks: recording.blocks(),
         totals: Totals::of(&recording),
         complaints: recording.complaints(),
@@ -67,6 +97,9 @@ fn page(found: &Found<'_>) -> Page {
     let totals = &found.totals;
     let mut page = Page::of_hardware("Forebay store: a recording");
     show_geometry(&mut page, &found.facts);
+    if let Some(array) = &found.array {
+        show_array(&mut page, array);
+    }
     let stored = format!(
         "{} whole objects and {} parts of others, {}",
         count(totals.whole),
@@ -95,6 +128,9 @@ fn page(found: &Found<'_>) -> Page {
     let good = found.complaints.is_empty() && totals.damaged_blocks + totals.wrong_rows == 0;
     let state = match (found.facts.closed, good) {
         (true, true) => "closed",
+        (true, false) if found.is_degraded() => {
+            "closed, but a member is missing: `forebay store repair --replace` puts another in its place"
+        }
         (true, false) => "closed, but damaged: `forebay store repair` mends what can be",
         (false, _) => "open: it is being written, or lost power; `forebay store repair` ends it",
     };

@@ -6,19 +6,19 @@ use std::io::{self, BufWriter, Write};
 use forebay_app::interrupt;
 use forebay_spec::store::index::Row;
 use forebay_spec::store::schema::{Column, Kind};
-use forebay_store::{Entry, FileDisk, Object, Objects, Record, Recording, Results};
+use forebay_store::{Entry, Object, Objects, Record, Recording, Results};
 use serde::Serialize;
 use serde_json::json;
 
-use super::warn;
+use super::{disks, warn};
 use crate::args::{Output, StoreLsArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::report;
 
 /// Runs it.
 pub fn run(args: &StoreLsArgs) -> Result<Exit> {
-    let disk = FileDisk::open(&args.disk)?;
-    let recording = Recording::open(&disk)?;
+    let disk = disks::read(&args.disks.disks)?;
+    let recording = Recording::open(&*disk)?;
     warn(&recording);
     let mut listed = Ok(0);
     for (form, to) in report::writers()? {
@@ -37,7 +37,11 @@ pub fn run(args: &StoreLsArgs) -> Result<Exit> {
         // The reader has enough, as `head` has.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Good),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Exit::Interrupted),
-        Err(error) => Err(Failure::file("writing the list of", &args.disk, error)),
+        Err(error) => Err(Failure::file(
+            "writing the list of",
+            &args.disks.disks[0],
+            error,
+        )),
     }
 }
 

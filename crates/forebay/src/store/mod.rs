@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store`: recordings on images and drives.
 
+mod disks;
 mod extract;
 mod format;
 mod info;
@@ -12,14 +13,12 @@ mod repair;
 mod report;
 mod verify;
 
-use std::path::Path;
-
-use forebay_app::store::attribute;
+pub use disks::consent;
 use forebay_spec::store::schema::Cipher;
-use forebay_store::{FileDisk, Key, Recording, is_block_device};
+use forebay_store::{Disk, Key, Recording};
 
-use crate::args::{ConsentArgs, KeyArgs, StoreCommand};
-use crate::failure::{Exit, Failure, Result};
+use crate::args::{KeyArgs, StoreCommand};
+use crate::failure::{Exit, Result};
 
 /// Tells on standard error what is not as it should be.
 fn warn(recording: &Recording<'_>) {
@@ -30,7 +29,7 @@ fn warn(recording: &Recording<'_>) {
 
 /// Opens a recording, with its key where one is given; tells on standard error what is not as it should
 /// be, and where payload will come encrypted.
-fn open<'d>(disk: &'d FileDisk, key: &KeyArgs) -> Result<Recording<'d>> {
+fn open<'d>(disk: &'d dyn Disk, key: &KeyArgs) -> Result<Recording<'d>> {
     let mut recording = Recording::open(disk)?;
     match &key.key_file {
         Some(path) => recording = recording.with_key(&Key::read(path)?)?,
@@ -48,23 +47,6 @@ fn note(cipher: Option<Cipher>) {
              --key-file` decrypts it",
             cipher.name()
         );
-    }
-}
-
-/// Allows a block device to be overwritten, or a file, which needs no consent.
-pub fn consent(path: &Path, allowed: &ConsentArgs) -> Result<()> {
-    if is_block_device(path) {
-        let serial = attribute(path, "serial");
-        return allowed.check(&path.display().to_string(), serial.as_deref());
-    }
-    match allowed.is_given() {
-        false => Ok(()),
-        true => Err(Failure::input(
-            "--yes or --serial",
-            "given",
-            &format!("{} is no drive", path.display()),
-            "leave it out",
-        )),
     }
 }
 

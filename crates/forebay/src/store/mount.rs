@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use forebay_app::interrupt;
-use forebay_store::{FileDisk, Node, Recording, Tree};
+use forebay_store::{Disk, Node, Recording, Tree};
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, LockOwner,
     MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, Request,
 };
 
-use super::open;
+use super::{disks, open};
 use crate::args::StoreMountArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::report;
@@ -136,10 +136,10 @@ fn failed(folder: &Path, error: &std::io::Error) -> Failure {
 /// Runs it.
 pub fn run(args: &StoreMountArgs) -> Result<Exit> {
     // Threads of the mount use both until the program ends.
-    let disk: &'static FileDisk = Box::leak(Box::new(FileDisk::open(&args.disk)?));
+    let disk: &'static dyn Disk = Box::leak(disks::read(&args.disks.disks)?);
     let recording: &'static Recording<'static> = Box::leak(Box::new(open(disk, &args.key)?));
-    let owner = std::fs::metadata(&args.disk)
-        .map_err(|error| Failure::file("reading", &args.disk, error))?;
+    let first = &disks::named(&args.disks.disks)[0];
+    let owner = std::fs::metadata(first).map_err(|error| Failure::file("reading", first, error))?;
     let tree = Tree::new(recording, !args.unchecked);
     let files = tree.len();
     let owner = (owner.uid(), owner.gid());

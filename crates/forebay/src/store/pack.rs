@@ -5,15 +5,17 @@ use forebay_app::interrupt;
 use forebay_app::progress::Progress;
 use forebay_draw::text::Page;
 use forebay_pipeline::units::{bytes, count};
-use forebay_store::{FileDisk, Files, Packed, Packing};
+use forebay_store::{Files, Packed, Packing};
 
+use super::disks;
 use crate::args::StorePackArgs;
 use crate::failure::{Exit, Result};
 use crate::report::{self, Report};
 
 /// Runs it.
 pub fn run(args: &StorePackArgs) -> Result<Exit> {
-    super::consent(&args.disk, &args.consent)?;
+    let paths = disks::named(&args.disks);
+    disks::consent(&paths, &args.consent)?;
     let packing = Packing {
         stream: args.stream,
         extent_bytes: args.extent,
@@ -21,12 +23,12 @@ pub fn run(args: &StorePackArgs) -> Result<Exit> {
         leave_open: args.leave_open,
     };
     let files = Files::of(&args.folder)?;
-    let disk = match args.disk.exists() {
-        true => FileDisk::open_to_write(&args.disk)?,
-        false => files.image(&args.disk, &packing)?,
+    let disk = match &paths[..] {
+        [path] if !path.exists() => Box::new(files.image(path, &packing)?),
+        paths => disks::write(paths, false)?,
     };
     let progress = Progress::bytes("packing", files.bytes());
-    let packed = files.pack(&disk, &packing, &mut |bytes| {
+    let packed = files.pack(&*disk, &packing, &mut |bytes| {
         progress.at(bytes);
         !interrupt::wanted()
     })?;

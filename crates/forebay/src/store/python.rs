@@ -21,7 +21,9 @@ fn plain(path: &Path) -> OsString {
 
 /// Answers in SQL.
 pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {
-    let words = vec!["--".into(), plain(&args.disk), args.query.clone().into()];
+    let mut words = vec!["--".into()];
+    words.extend(args.disks.disks.iter().map(|disk| plain(disk)));
+    words.push(args.query.clone().into());
     python::rows("forebay.store.sql", words)
 }
 
@@ -44,6 +46,8 @@ pub fn export(args: &StoreExportArgs) -> Result<Exit> {
         words.extend(["--path".into(), plain(path)]);
     }
     words.extend(["--shard-size".into(), args.shard_size.to_string().into()]);
-    words.extend(["--".into(), plain(&args.disk), plain(&args.folder)]);
+    words.push("--".into());
+    words.extend(args.disks.disks.iter().map(|disk| plain(disk)));
+    words.push(plain(&args.folder));
     python::report("forebay.store.export", words)
 }

@@ -4,15 +4,16 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use forebay_app::interrupt;
 use forebay_app::progress::Progress;
 use forebay_draw::text::Page;
 use forebay_pipeline::units::{bytes, count};
-use forebay_store::{Disk, FileDisk, Keep, Options, Recording, Repair};
+use forebay_store::{Array, Disk, FileDisk, Keep, Options, Recording, Repair};
 use serde::Serialize;
 
+use super::disks;
 use crate::args::{StoreRepairArgs, StoreUndoArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
@@ -21,6 +22,8 @@ use crate::report::{self, Report};
 struct Found {
     session: String,
     dry_run: bool,
+    /// Superblocks of members of an array that were damaged.
+    member_superblocks_mended: u64,
     #[serde(flatten)]
     repair: Repair,
     complaints: Vec<String>,
@@ -28,11 +31,21 @@ struct Found {
 
 /// Runs it.
 pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
+    let mut paths = disks::named(&args.disks.disks);
+    let new = args.replace.as_slice();
+    match new.is_empty() && !args.consent.is_given() {
+        true => {}
+        false => disks::consent(new, &args.consent)?,
+    }
+    if let Some(new) = &args.replace {
+        replace(&paths, new)?;
+        paths.push(new.clone());
+    }
     let disk = match args.dry_run {
-        true => FileDisk::open(&args.disk)?,
-        false => FileDisk::open_to_write(&args.disk)?,
+        true => disks::read(&paths)?,
+        false => disks::write(&paths, args.force)?,
     };
-    let recording = Recording::open(&disk)?;
+    let recording = Recording::open(&*disk)?;
     let (session, complaints) = (
         recording.superblock().session.to_string(),
         recording.complaints().to_vec(),
@@ -41,9 +54,13 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
     let found = Found {
         session,
         dry_run: args.dry_run,
-        repair: mend(args, &disk)?,
+        member_superblocks_mended: disk.array().map_or(0, Array::damaged),
+        repair: mend(args, &*disk)?,
         complaints,
     };
+    if let (Some(array), false) = (disk.array(), args.dry_run) {
+        array.mend()?;
+    }
     let report = Report::new("forebay.store-repair/1", found);
     report::show(&report, || page(&report.found))?;
     Ok(match report.found.repair.is_done() {
@@ -52,7 +69,19 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
     })
 }
 
-fn mend(args: &StoreRepairArgs, disk: &FileDisk) -> Result<Repair> {
+/// Puts a drive in the place of the missing member.
+fn replace(paths: &[PathBuf], new: &Path) -> Result<()> {
+    let parts = disks::to_write(paths)?;
+    let new = disks::part(new, FileDisk::open_to_write)?;
+    let progress = Progress::bytes("replacing the missing member", new.disk.len());
+    forebay_store::replace(parts, new, &mut |at| {
+        progress.at(at);
+        !interrupt::wanted()
+    })?;
+    Ok(())
+}
+
+fn mend(args: &StoreRepairArgs, disk: &dyn Disk) -> Result<Repair> {
     let progress = Progress::bytes("looking for extents", disk.len());
     let mut see = |at| {
         progress.at(at);
@@ -151,14 +180,22 @@ fn page(found: &Found) -> Page {
     for (number, what) in lines.iter().filter(|(number, _)| *number > 0) {
         page.field("", format!("{} {what}", count(*number)));
     }
-    let sentence = match (repair.changed, found.dry_run) {
+    if found.member_superblocks_mended > 0 {
+        let superblocks = count(found.member_superblocks_mended);
+        page.field(
+            "",
+            format!("{superblocks} damaged superblocks of members written anew"),
+        );
+    }
+    let changed = repair.changed || found.member_superblocks_mended > 0;
+    let sentence = match (changed, found.dry_run) {
         _ if repair.open => "the recording stays open: where it ends is not known",
         (false, _) if !repair.is_done() => "nothing else is to be done: it is closed",
         (false, _) => "nothing is to be done: it is closed and whole",
         (true, true) => "without --dry-run this is written, and the recording closed",
         (true, false) => "the recording is closed, and opens with all tools",
     };
-    let good = repair.is_done() && (!found.dry_run || !repair.changed);
+    let good = repair.is_done() && (!found.dry_run || !changed);
     page.verdict(good, sentence);
     page
 }
@@ -166,8 +203,8 @@ fn page(found: &Found) -> Page {
 /// Runs `undo`.
 pub fn undo(args: &StoreUndoArgs) -> Result<Exit> {
     let file = fs::read(&args.file).map_err(|error| Failure::file("reading", &args.file, error))?;
-    let disk = FileDisk::open_to_write(&args.disk)?;
-    let undone = forebay_store::undo(&disk, &file)?;
+    let disk = disks::write(&args.disks.disks, false)?;
+    let undone = forebay_store::undo(&*disk, &file)?;
     let report = Report::new("forebay.store-undo/1", undone);
     report::show(&report, || {
         let mut page = Page::of_hardware("Forebay store: undone");

@@ -4,18 +4,20 @@
 use std::fs;
 
 use forebay_app::store;
-use forebay_store::{FileDisk, Recording};
+use forebay_store::Recording;
 
+use super::disks;
 use crate::args::StoreReportArgs;
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
 
 /// Runs it.
 pub fn run(args: &StoreReportArgs) -> Result<Exit> {
-    let disk = FileDisk::open(&args.disk)?;
-    let found = store::Report::of(&Recording::open(&disk)?);
+    let disk = disks::read(&args.disks.disks)?;
+    let found = store::Report::of(&Recording::open(&*disk)?);
     if let Some(path) = &args.html {
-        let name = args.disk.file_name().unwrap_or(args.disk.as_os_str());
+        let first = &args.disks.disks[0];
+        let name = first.file_name().unwrap_or(first.as_os_str());
         let page = found.html(&name.to_string_lossy())?;
         fs::write(path, page).map_err(|error| Failure::file("writing", path, error))?;
     }

@@ -7,9 +7,10 @@ use forebay_app::interrupt;
 use forebay_app::progress::Progress;
 use forebay_draw::text::{Page, seconds};
 use forebay_pipeline::units::{bytes, count};
-use forebay_store::{FileDisk, Problem, Recording, Totals, Verify, read_only};
+use forebay_store::{Problem, Recording, Totals, Verify, read_only};
 use serde::Serialize;
 
+use super::disks;
 use crate::args::StoreVerifyArgs;
 use crate::failure::{Exit, Result};
 use crate::report::{self, Report};
@@ -45,8 +46,8 @@ struct Found {
 
 /// Runs it.
 pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
-    let disk = FileDisk::open(&args.disk)?;
-    let recording = Recording::open(&disk)?;
+    let disk = disks::read(&args.disks.disks)?;
+    let recording = Recording::open(&*disk)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(cores, usize::from);
     let total = Totals::of(&recording).bytes;
