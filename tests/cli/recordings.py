@@ -8,7 +8,7 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,12 +43,17 @@ def pack(source: Path, image: Path, *options: object) -> Path:
 
 
 @contextmanager
-def mounted(image: Path, folder: Path, *options: object) -> Iterator[str]:
-    """Mount an image on a new folder; gives the line that says so. Ctrl-C ends it."""
+def mounted(
+    image: Path, folder: Path, *options: object, before: Iterable[Path] = ()
+) -> Iterator[str]:
+    """Mount an image on a new folder; gives the line that says so. Ctrl-C ends it.
+
+    `before` are more members of an array.
+    """
     if not os.access("/dev/fuse", os.W_OK) or (os.geteuid() and not shutil.which("fusermount3")):
         pytest.skip("/dev/fuse cannot be used here, or fusermount3 is missing")
     folder.mkdir()
-    command = [PROGRAM, "store", "mount", image, folder, *options]
+    command = [PROGRAM, "store", "mount", *before, image, folder, *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as mount:

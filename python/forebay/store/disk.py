@@ -32,6 +32,8 @@ class Disk:
         Which.
     bytes : int
         How many it has.
+    complaints : list of str
+        None: there is nothing that could be wrong, unlike in an array.
 
     Raises
     ------
@@ -41,6 +43,7 @@ class Disk:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self.complaints: list[str] = []
         self._descriptor = -1
         try:
             # A pipe would keep us waiting until its other end is opened.
@@ -55,6 +58,10 @@ class Disk:
                 f"opening {self.path}: {error.strerror}",
                 "name the image or the whole drive, and check the rights to it",
             ) from error
+
+    def place(self) -> str:
+        """Return its whole path."""
+        return str(self.path.resolve())
 
     def close(self) -> None:
         """Let go of it."""

@@ -171,7 +171,7 @@ def main(command_line: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="forebay store export", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("disk", help="the image or drive")
+    parser.add_argument("disk", nargs="+", help="the image or drive; of an array its members")
     parser.add_argument("folder", type=Path, help="a folder that is new or empty")
     parser.add_argument("--to", choices=("parquet", "webdataset", "pcapng"), required=True)
     parser.add_argument("--payload", action="store_true", help="Parquet: payloads as a column")

@@ -126,6 +126,33 @@ FIELDS = {
     "schema": (256, 148),
 }
 
+# Member superblock of an array, and bytes at the end of a drive
+MEMBER_MAGIC = bytes.fromhex("464241525241590a")
+MEMBER_VERSION = 1
+MEMBER_CRC_AT = 4092
+MEMBER_PARITY = 1
+TAIL_BYTES = 12288
+DRIVES_MOST = 8
+STRIPE_UNIT_LEAST = 4096
+STRIPE_UNIT_MOST = 1048576
+
+# Offset and bytes of each of its fields
+MEMBER_FIELDS = {
+    "version": (8, 4),
+    "flags": (12, 4),
+    "array": (16, 16),
+    "uuid": (32, 16),
+    "generation": (48, 8),
+    "number": (56, 2),
+    "members": (58, 2),
+    "present": (60, 4),
+    "block_bytes": (64, 4),
+    "stripe_unit": (72, 8),
+    "each": (80, 8),
+    "drive_bytes": (88, 8),
+    "formatted": (96, 8),
+}
+
 # Types of the partitions
 SUPER_TYPE = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A01"
 INDEX_TYPE = "8F4C1E70-0B9A-4E3D-9A57-5B1E2F6D3A02"

@@ -63,7 +63,7 @@ class Parquet:
 
     def __init__(self, folder: Path, recording: Recording, options: argparse.Namespace) -> None:
         self._folder, self._options = folder, options
-        self._path = options.path or str(recording.disk.path.resolve())
+        self._path = options.path or recording.disk.place()
         try:
             self._path.encode()
         except UnicodeEncodeError as error:

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import io
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from forebay.store import index as rows
 from forebay.store import layout
 from forebay.store.capture import first_page, whole_bytes
 from forebay.store.cipher import RecordingKey
+from forebay.store.array import Array, PathLike, open_disk
 from forebay.store.disk import CHUNK, Disk
 from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
@@ -82,12 +82,12 @@ def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 
 class Recording:
-    """A recording on an image file or block device, opened where it lies.
+    """A recording on an image file, a block device or the members of an array, opened where it lies.
 
     Parameters
     ----------
-    path : path-like
-        The image or the whole drive.
+    path : path-like or sequence of path-like
+        The image or the whole drive; of an array the members, in any order.
     key : bytes, optional
         Of an encrypted recording, the 16 or 32 bytes that it was recorded with: `read` and `parts`
         decrypt then; `view`, `samples` and `tar`, which give payload as it lies there, refuse.
@@ -105,11 +105,14 @@ class Recording:
         Where there is no recording, too little of it is left, or the key is not its own.
     """
 
-    def __init__(self, path: str | os.PathLike[str], key: bytes | None = None) -> None:
-        self.disk = Disk(path)
+    def __init__(
+        self, path: PathLike | Sequence[PathLike], key: bytes | None = None
+    ) -> None:
+        self.disk = open_disk(path)
         try:
             table = read_table(self.disk)
             self.superblock, self.complaints = _superblock(self.disk, table)
+            self.complaints += self.disk.complaints
             self.blocks = rows.Index(self.disk, self.superblock)
             self.key = None if key is None else RecordingKey(key, self.superblock)
         except BaseException:
@@ -337,7 +340,7 @@ def _batch(columns: rows.Columns, of: Superblock, disk_bytes: int) -> pa.RecordB
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _copies(disk: Disk, region: Region) -> list[Superblock | str]:
+def _copies(disk: Disk | Array, region: Region) -> list[Superblock | str]:
     found: list[Superblock | str] = []
     for at in (region.at, region.end - PAGE):
         try:
@@ -347,7 +350,7 @@ def _copies(disk: Disk, region: Region) -> list[Superblock | str]:
     return found
 
 
-def _superblock(disk: Disk, table: Table | None) -> tuple[Superblock, list[str]]:
+def _superblock(disk: Disk | Array, table: Table | None) -> tuple[Superblock, list[str]]:
     """Return the copy that counts, and what is not as it should be."""
     region = table.superblocks if table else Region(layout.PARTITION_ALIGN, layout.SUPER_BYTES)
     copies = _copies(disk, region)

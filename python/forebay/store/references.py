@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from forebay.store.array import Array, open_disk
 from forebay.store.disk import Disk, crc32c
 from forebay.store.errors import StoreError
 
@@ -24,8 +25,8 @@ LENGTH_MOST = 2**32 - 1
 
 
 @lru_cache(OPEN_MOST)
-def _disk(path: str) -> Disk:
-    return Disk(path)
+def _disk(path: str) -> Disk | Array:
+    return open_disk(path)
 
 
 def payload(path: str, address: int, length: int, crc: int) -> bytes:

@@ -102,7 +102,7 @@ def ask(options: argparse.Namespace) -> int:
 def main(command_line: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="forebay store sql", description=__doc__.splitlines()[0])
-    parser.add_argument("disk", help="the image or drive")
+    parser.add_argument("disk", nargs="+", help="the image or drive; of an array its members")
     parser.add_argument("query", help="what to ask")
     parser.add_argument("-o", "--output", choices=WRITERS, default="text", help="form of rows")
     options = parser.parse_args(command_line)

@@ -4,7 +4,9 @@
 use super::BANNER;
 use crate::store::layout::{self, Layout};
 use crate::store::schema::{self, OF_RESULTS, Schema};
-use crate::store::{PAGE_BYTES, pcapng, superblock};
+use crate::store::{PAGE_BYTES, member, pcapng, superblock};
+use crate::streamer::window::DRIVES_MOST;
+use crate::stripes;
 use core::fmt::{Result, Write};
 
 /// Writes the module.
@@ -77,7 +79,7 @@ pub fn render_store(out: &mut impl Write) -> Result {
         out,
         "\n# Superblock: what it begins with, its version, where its checksum stands"
     )?;
-    bytes_of_magic(out)?;
+    bytes_of_magic(out, "MAGIC", superblock::MAGIC)?;
     writeln!(out, "SUPER_VERSION = {}", superblock::VERSION)?;
     writeln!(out, "SUPER_CRC_AT = {}", superblock::CRC_AT)?;
     writeln!(out, "SUPER_BYTES = {}", superblock::SUPER_BYTES)?;
@@ -87,19 +89,38 @@ pub fn render_store(out: &mut impl Write) -> Result {
     writeln!(out, "CLOSED = {}", superblock::CLOSED)?;
     writeln!(out, "SMALL = {}", superblock::SMALL)?;
     writeln!(out, "\n# Offset and bytes of each of its fields")?;
-    writeln!(out, "FIELDS = {{")?;
-    for (name, at, length) in superblock::FIELDS {
-        writeln!(out, "    \"{name}\": ({at}, {length}),")?;
-    }
-    writeln!(out, "}}\n\n# Types of the partitions")?;
+    fields(out, "FIELDS", superblock::FIELDS)?;
+    writeln!(
+        out,
+        "\n# Member superblock of an array, and bytes at the end of a drive"
+    )?;
+    bytes_of_magic(out, "MEMBER_MAGIC", member::MAGIC)?;
+    writeln!(out, "MEMBER_VERSION = {}", member::VERSION)?;
+    writeln!(out, "MEMBER_CRC_AT = {}", member::CRC_AT)?;
+    writeln!(out, "MEMBER_PARITY = {}", member::PARITY)?;
+    writeln!(out, "TAIL_BYTES = {}", member::TAIL_BYTES)?;
+    writeln!(out, "DRIVES_MOST = {DRIVES_MOST}")?;
+    writeln!(out, "STRIPE_UNIT_LEAST = {}", stripes::STRIPE_UNIT_LEAST)?;
+    writeln!(out, "STRIPE_UNIT_MOST = {}", stripes::STRIPE_UNIT_MOST)?;
+    writeln!(out, "\n# Offset and bytes of each of its fields")?;
+    fields(out, "MEMBER_FIELDS", member::FIELDS)?;
+    writeln!(out, "\n# Types of the partitions")?;
     writeln!(out, "SUPER_TYPE = \"{}\"", superblock::SUPER_TYPE)?;
     writeln!(out, "INDEX_TYPE = \"{}\"", superblock::INDEX_TYPE)?;
     writeln!(out, "DATA_TYPE = \"{}\"", superblock::DATA_TYPE)
 }
 
-fn bytes_of_magic(out: &mut impl Write) -> Result {
-    write!(out, "MAGIC = bytes.fromhex(\"")?;
-    for byte in superblock::MAGIC {
+fn fields(out: &mut impl Write, name: &str, all: &[(&str, usize, usize)]) -> Result {
+    writeln!(out, "{name} = {{")?;
+    for (name, at, length) in all {
+        writeln!(out, "    \"{name}\": ({at}, {length}),")?;
+    }
+    writeln!(out, "}}")
+}
+
+fn bytes_of_magic(out: &mut impl Write, name: &str, magic: [u8; 8]) -> Result {
+    write!(out, "{name} = bytes.fromhex(\"")?;
+    for byte in magic {
         write!(out, "{byte:02x}")?;
     }
     writeln!(out, "\")")
