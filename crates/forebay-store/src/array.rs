@@ -84,6 +84,12 @@ struct Damaged {
     at: u64,
 }
 
+/// What the member superblock of a drive says; none: it is a member of no array.
+#[must_use]
+pub fn member_of(disk: &dyn Disk) -> Option<Member> {
+    End::read(0, disk).ok()??.ours()
+}
+
 /// What stands at the end of a drive.
 struct End {
     part: usize,
@@ -157,8 +163,8 @@ impl End {
         self.ours().or_else(from_md)
     }
 
-    /// Generation, and the members that have what was written last: whoever wrote later knows better, we
-    /// or Linux.
+    /// Generation, and the members that have what was written last: of our superblock
+    /// and md's the one counts that was written later.
     fn newest(&self, member: &Member) -> (u64, u32) {
         match &self.md {
             Ok(md) if md.fixed.events > member.generation => {

@@ -43,7 +43,7 @@ mod verify;
 mod voids;
 mod writer;
 
-pub use array::{Array, ArrayFacts, Part, assemble, replace};
+pub use array::{Array, ArrayFacts, Part, assemble, member_of, replace};
 pub use capture::{CaptureFile, Captured};
 pub use disk::{Disk, FileDisk, Memory, block_bytes, is_block_device};
 pub use error::{Error, Result};

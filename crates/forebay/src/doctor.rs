@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay doctor`: what will work on this machine, by files and by comparing bytes.
 
+use std::path::Path;
+
 use forebay_app::compare::{CompareSpec, Compared, compare};
+use forebay_app::store::{FoundArray, arrays, drives};
 use forebay_draw::text::{Grid, Page, mark, or_dash};
 use forebay_vfio::topology::Function;
 use forebay_vfio::{Sysfs, Topology};
@@ -19,6 +22,8 @@ struct Doctor<'a> {
     works: bool,
     #[serde(flatten)]
     topology: &'a Topology,
+    /// Arrays of which this machine has members.
+    arrays: Vec<FoundArray>,
     /// What comparing bytes has shown, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<Compared<'a>>,
@@ -46,6 +51,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let found = Doctor {
         works,
         topology: &topology,
+        arrays: arrays(Path::new("/dev"), drives()),
         check: checked,
     };
     let report = Report::new("forebay.doctor/1", found);
@@ -78,6 +84,7 @@ fn page(found: &Doctor<'_>) -> Page {
     let Doctor {
         works,
         topology,
+        arrays,
         check,
     } = found;
     let mut page = Page::of_hardware("Doctor");
@@ -97,6 +104,14 @@ fn page(found: &Doctor<'_>) -> Page {
         }
     }
     page.grid(grid);
+    if !arrays.is_empty() {
+        page.heading("Recordings over several drives");
+        let mut grid = Grid::new(" | array | found").wrap(2, SENTENCE);
+        for array in arrays {
+            grid.row([mark(array.opens()), &array.uuid, &members(array)]);
+        }
+        page.grid(grid);
+    }
     if let Some(compared) = check {
         compared.draw(&mut page);
     }
@@ -115,6 +130,19 @@ fn page(found: &Doctor<'_>) -> Page {
         },
     );
     page
+}
+
+/// Which members of an array are here.
+fn members(array: &FoundArray) -> String {
+    let all = array.members.len();
+    let here = array.members.iter().flatten();
+    let here: Vec<_> = here.map(String::as_str).collect();
+    let what = match (array.missing(), array.opens()) {
+        (0, _) => "",
+        (_, true) => ": the parity stands for the other",
+        (_, false) => ": the others are missing",
+    };
+    format!("{} of {all} members, {}{what}", here.len(), here.join(", "))
 }
 
 /// Drives, cards, and the bridges above them, indented by depth.

@@ -57,14 +57,12 @@ class Member:
 
 
 def parse(page: bytes, drive_bytes: int) -> Member | None:
-    """Read the member superblock of a drive with so many bytes; none where it cannot be used."""
+    """Read the member superblock of a drive with this number of bytes; none where it cannot be used."""
     if len(page) != PAGE or not page.startswith(layout.MEMBER_MAGIC):
         return None
     if crc32c(page[: layout.MEMBER_CRC_AT]) != struct.unpack_from("<I", page, PAGE - 4)[0]:
         return None
-    raw = {
-        name: page[at : at + length] for name, (at, length) in layout.MEMBER_FIELDS.items()
-    }
+    raw = {name: page[at : at + length] for name, (at, length) in layout.MEMBER_FIELDS.items()}
     numbers = {name: int.from_bytes(value, "little") for name, value in raw.items()}
     member = Member(
         array=uuid.UUID(bytes=raw["array"]),
@@ -220,9 +218,7 @@ def _by_number(
                 f"{disk.path} belongs to array {member.array}, others to {of.array}",
                 "name the members of one array",
             )
-        same = replace(
-            member, number=of.number, generation=of.generation, present=of.present
-        )
+        same = replace(member, number=of.number, generation=of.generation, present=of.present)
         if same != of:
             raise StoreError(
                 f"the member superblock of {disk.path} says another shape of the array: {same}"
@@ -240,13 +236,13 @@ def _by_number(
 
 
 def _named(paths: PathLike | Sequence[PathLike]) -> list[Path]:
-    """Return the paths, those apart that have commas between them."""
+    """Return all paths; of those of an array in one word each."""
     all_paths = [paths] if isinstance(paths, str | os.PathLike) else paths
-    apart: list[Path] = []
+    split: list[Path] = []
     for path in map(Path, all_paths):
         commas = "," in str(path) and not path.exists()
-        apart += map(Path, str(path).split(",")) if commas else [path]
-    return apart
+        split += map(Path, str(path).split(",")) if commas else [path]
+    return split
 
 
 def open_disk(paths: PathLike | Sequence[PathLike]) -> Disk | Array:

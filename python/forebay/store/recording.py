@@ -15,9 +15,9 @@ from google_crc32c import extend
 from forebay import spec
 from forebay.store import index as rows
 from forebay.store import layout
+from forebay.store.array import Array, PathLike, open_disk
 from forebay.store.capture import first_page, whole_bytes
 from forebay.store.cipher import RecordingKey
-from forebay.store.array import Array, PathLike, open_disk
 from forebay.store.disk import CHUNK, Disk
 from forebay.store.errors import StoreError
 from forebay.store.layout import PAGE
@@ -82,7 +82,7 @@ def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 
 class Recording:
-    """A recording on an image file, a block device or the members of an array, opened where it lies.
+    """A recording on an image, a drive or the members of an array, opened where it lies.
 
     Parameters
     ----------
@@ -105,9 +105,7 @@ class Recording:
         Where there is no recording, too little of it is left, or the key is not its own.
     """
 
-    def __init__(
-        self, path: PathLike | Sequence[PathLike], key: bytes | None = None
-    ) -> None:
+    def __init__(self, path: PathLike | Sequence[PathLike], key: bytes | None = None) -> None:
         self.disk = open_disk(path)
         try:
             table = read_table(self.disk)

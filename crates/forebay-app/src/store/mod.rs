@@ -2,6 +2,7 @@
 //! Recordings on images and drives, beside what `forebay-store` knows of them: how they are drawn, and
 //! what Linux says of the drive.
 
+mod arrays;
 mod chart;
 mod html;
 mod report;
@@ -11,6 +12,7 @@ use std::path::Path;
 use forebay_spec::store::superblock::Drive;
 use forebay_store::is_block_device;
 
+pub use arrays::{FoundArray, arrays, drives};
 pub use report::Report;
 
 /// What Linux says of a block device, such as its serial number; none of an image.

@@ -132,7 +132,7 @@ pub const fn room(bytes: u64) -> u64 {
     }
 }
 
-/// A bit for each of so many members.
+/// A bit for each member of an array.
 #[must_use]
 pub const fn all(members: u64) -> u32 {
     (1 << members) - 1

@@ -9,13 +9,13 @@ use forebay_store::{Disk, FileDisk, Part, assemble, is_block_device};
 use crate::args::ConsentArgs;
 use crate::failure::{Failure, Result};
 
-/// The paths, those apart that have commas between them.
+/// All paths; of those of an array in one word each.
 pub fn named(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let apart = |path: &PathBuf| match path.to_str().filter(|text| text.contains(',')) {
+    let split = |path: &PathBuf| match path.to_str().filter(|text| text.contains(',')) {
         Some(text) if !path.exists() => text.split(',').map(PathBuf::from).collect(),
         _ => vec![path.clone()],
     };
-    paths.iter().flat_map(apart).collect()
+    paths.iter().flat_map(split).collect()
 }
 
 /// A drive or image, and what Linux says of it.
