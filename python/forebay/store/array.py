@@ -57,7 +57,7 @@ class Member:
 
 
 def parse(page: bytes, drive_bytes: int) -> Member | None:
-    """Read the member superblock of a drive with this number of bytes; none where it cannot be used."""
+    """Read the member superblock of a drive of these bytes; none where it cannot be used."""
     if len(page) != PAGE or not page.startswith(layout.MEMBER_MAGIC):
         return None
     if crc32c(page[: layout.MEMBER_CRC_AT]) != struct.unpack_from("<I", page, PAGE - 4)[0]:
