@@ -279,7 +279,8 @@ class Tops:
         streams = ["wr", "wrsp", "rdcmd", "rd"]
         pins = ["    input wire clk,", "    input wire rst,"]
         if mac:
-            pins += ["", "    // Of the MAC.", "    input wire clk_mac,", "    input wire rst_mac,"]
+            pins += ["", "    // Of the MAC."]
+            pins += [f"    input wire {kind}_{way}," for way in ("rx", "tx") for kind in ("clk", "rst")]
             pins += [
                 "",
                 "    // Of processing elements with their own clock; without any: clk and rst.",

@@ -26,7 +26,8 @@ LITERAL = re.compile(r"\d+|\d+'[bdh][0-9a-f]+")
 # Clocks of the tops, with their resets and the polarity of these.
 CLOCKS = {
     "clk": ("rst", "HIGH"),
-    "clk_mac": ("rst_mac", "HIGH"),
+    "clk_rx": ("rst_rx", "HIGH"),
+    "clk_tx": ("rst_tx", "HIGH"),
     "clk_pe": ("rst_pe", "HIGH"),
     "aclk": ("aresetn", "LOW"),
 }
@@ -84,7 +85,7 @@ def read(name: str, source: str, prefixes: list[str]) -> Top:
 def clock_of(top: Top, pin: Pin) -> str:
     """Return the clock of a bus's pin."""
     if "axis_mac" in pin.bus:
-        return "clk_mac"
+        return "clk_tx" if pin.bus.startswith("m_") else "clk_rx"
     return next(each.name for each in top.pins if each.name in CLOCKS)
 
 

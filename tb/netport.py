@@ -51,19 +51,20 @@ class Bench:
         rx, tx = AxiStreamBus.from_prefix(dut, "s_axis_mac"), EthBus.from_prefix(dut, "m_axis_mac")
         self.at_line_rate = at_line_rate
         if at_line_rate:
-            self.rx = EthMacRx(rx, dut.clk_mac, dut.rst_mac, ifg=GAP, speed=LINE)
+            self.rx = EthMacRx(rx, dut.clk_rx, dut.rst_rx, ifg=GAP, speed=LINE)
         else:
             # Without the reset: a MAC goes on in the middle of a frame.
-            self.rx = AxiStreamSource(rx, dut.clk_mac)
+            self.rx = AxiStreamSource(rx, dut.clk_rx)
             # The shortest frames come every 2.17 cycles.
             self.rx.set_pause_generator(itertools.cycle([False, True]))
-        self.tx = EthMacTx(tx, dut.clk_mac, dut.rst_mac, ifg=GAP, speed=LINE)
+        self.tx = EthMacTx(tx, dut.clk_tx, dut.rst_tx, ifg=GAP, speed=LINE)
         for each in (self.rx, self.tx):
             each.log.setLevel("WARNING")
 
-    async def start(self, peer: str = PEER_MAC, **others: int) -> None:
-        """Start both clocks, reset, and write the settings."""
-        Clock(self.dut.clk_mac, MAC_PS, unit="ps").start()
+    async def start(self, peer: str = PEER_MAC, rx_ps: int = MAC_PS, **others: int) -> None:
+        """Start all clocks, reset, and write the settings."""
+        Clock(self.dut.clk_rx, rx_ps, unit="ps").start()
+        Clock(self.dut.clk_tx, MAC_PS, unit="ps").start()
         Clock(self.dut.clk, CORE_PS, unit="ps").start()
         await self.reset()
         await self.configure(peer, **others)
@@ -71,12 +72,13 @@ class Bench:
     async def reset(self) -> None:
         """Reset both sides together."""
         dut = self.dut
-        dut.rst_mac.value = 1
-        dut.rst.value = 1
-        await harness.step(dut.clk_mac, 8)
+        resets = (dut.rst, dut.rst_rx, dut.rst_tx)
+        for reset in resets:
+            reset.value = 1
+        await harness.step(dut.clk_tx, 8)
         await harness.step(dut.clk, 8)
-        dut.rst_mac.value = 0
-        dut.rst.value = 0
+        for reset in resets:
+            reset.value = 0
 
     async def configure(self, peer: str = PEER_MAC, **others: int) -> None:
         """Write the settings."""

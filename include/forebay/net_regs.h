@@ -215,6 +215,14 @@ extern "C" {
 #define NET__PAUSE_LIMIT__ENDED_bp 32
 #define NET__PAUSE_LIMIT__ENDED_bw 32
 
+// reg - net::link
+#define NET__LINK__CUT_bm 0xffffffff
+#define NET__LINK__CUT_bp 0
+#define NET__LINK__CUT_bw 32
+#define NET__LINK__LOST_bm 0xffffffff00000000
+#define NET__LINK__LOST_bp 32
+#define NET__LINK__LOST_bw 32
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -249,7 +257,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t gather;
     uint64_t epoch;
     uint64_t pause_limit;
-    uint8_t RESERVED_b0_1ff[0x150];
+    uint64_t link;
+    uint8_t RESERVED_b8_1ff[0x148];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

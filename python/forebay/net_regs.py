@@ -22,6 +22,7 @@ STREAMS = 0x090
 GATHER = 0x098
 EPOCH = 0x0A0
 PAUSE_LIMIT = 0x0A8
+LINK = 0x0B0
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -115,6 +116,10 @@ FIELDS = {
     "pause_limit": {
         "quanta": (31, 0),
         "ended": (63, 32),
+    },
+    "link": {
+        "cut": (31, 0),
+        "lost": (63, 32),
     },
 }
 

@@ -171,6 +171,7 @@ module fb_net_csr (
         logic gather;
         logic epoch;
         logic pause_limit;
+        logic link;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -211,6 +212,7 @@ module fb_net_csr (
         decoded_reg_strb.gather = cpuif_req_masked & (cpuif_addr == 12'h98);
         decoded_reg_strb.epoch = cpuif_req_masked & (cpuif_addr == 12'ha0);
         decoded_reg_strb.pause_limit = cpuif_req_masked & (cpuif_addr == 12'ha8);
+        decoded_reg_strb.link = cpuif_req_masked & (cpuif_addr == 12'hb0) & !cpuif_req_is_wr;
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -1277,6 +1279,10 @@ module fb_net_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'ha8)) begin
             readback_data_var[ad_hi(12'ha8)][31:0] = field_storage.pause_limit.quanta.value;
             readback_data_var[ad_hi(12'ha8)][63:32] = hwif_in.pause_limit.ended.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hb0)) begin
+            readback_data_var[ad_hi(12'hb0)][31:0] = hwif_in.link.cut.next;
+            readback_data_var[ad_hi(12'hb0)][63:32] = hwif_in.link.lost.next;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -118,6 +118,19 @@ package fb_net_csr_pkg;
     } net__pause_limit__in_t;
 
     typedef struct packed {
+        logic [31:0] next;
+    } net__link__cut__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } net__link__lost__in_t;
+
+    typedef struct packed {
+        net__link__cut__in_t cut;
+        net__link__lost__in_t lost;
+    } net__link__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -139,6 +152,7 @@ package fb_net_csr_pkg;
         net__packets__in_t packets;
         net__gather__in_t gather;
         net__pause_limit__in_t pause_limit;
+        net__link__in_t link;
         net__arrivals__in_t arrivals;
         net__places__in_t places;
     } net__in_t;

@@ -7,9 +7,12 @@
 // Handshake:   AXI4-Stream; from the MAC without TREADY. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     as its parts.
 // Throughput:  a beat in every cycle on each stream.
-// Limits:      both resets are held together for four cycles of the slower clock. Settings but
-//              packets cross to clk_mac as they are: they are written while nothing is received or
-//              sent, and timing constraints leave their paths out.
+// Clocks:      the MAC's two may be apart; all but fb_net_mac_rx works in that of sending. `rst` resets
+//              everything. `rst_rx` and `rst_tx` are the MAC's own: frames that they cut end as damaged,
+//              or are dropped, what has come before goes on, and nothing but pause is forgotten.
+// Limits:      `rst` is held for four cycles of the slowest clock. Settings but packets cross to clk_tx
+//              as they are: they are written while nothing is received or sent, and timing
+//              constraints leave their paths out.
 // Does not implement: the MAC.
 
 `default_nettype none
@@ -25,14 +28,18 @@ module fb_net_port
     parameter int unsigned StreamBeats = 16384  // memory of each of them, in 64 bytes, a power of
                                                 // two, 4 to 32768
 ) (
-    input wire clk_mac,
-    input wire rst_mac,
+    input wire clk_rx,
+    input wire rst_rx,
 
     input  wire                        s_axis_mac_tvalid,
     input  wire  [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_mac_tkeep,
     input  wire                        s_axis_mac_tlast,
     input  wire                        s_axis_mac_tuser,   // with TLAST: damaged
+
+    input wire clk_tx,
+    input wire rst_tx,
+
     output logic                       m_axis_mac_tvalid,
     input  wire                        m_axis_mac_tready,
     output logic [ USER_DATA_BITS-1:0] m_axis_mac_tdata,
@@ -128,7 +135,47 @@ module fb_net_port
       .hwif_out(out)
   );
 
+  // --------------------------------------------------------------------------------------- resets
+  logic clk_mac, rst_mac, rst_rx_side;
+  assign clk_mac = clk_tx;
+
+  fb_common_reset u_reset_mac (
+      .clk(clk_mac),
+      .rst_async(rst),
+      .rst(rst_mac)
+  );
+
+  fb_common_reset u_reset_rx (
+      .clk(clk_rx),
+      .rst_async(rst),
+      .rst(rst_rx_side)
+  );
+
   // -------------------------------------------------------------------------------------- receive
+  logic mac_valid, mac_last, mac_damaged, cut, lost;
+  logic [ USER_DATA_BITS-1:0] mac_data;
+  logic [USER_BEAT_BYTES-1:0] mac_keep;
+
+  fb_net_mac_rx u_mac_rx (
+      .clk_rx,
+      .rst_rx(rst_rx_side),
+      .rst_link(rst_rx),
+      .s_axis_mac_tvalid,
+      .s_axis_mac_tdata,
+      .s_axis_mac_tkeep,
+      .s_axis_mac_tlast,
+      .s_axis_mac_tuser,
+      .cut,
+      .lost,
+      .clk(clk_mac),
+      .rst(rst_mac),
+      .m_axis_mac_tvalid(mac_valid),
+      .m_axis_mac_tdata(mac_data),
+      .m_axis_mac_tkeep(mac_keep),
+      .m_axis_mac_tlast(mac_last),
+      .m_axis_mac_tuser(mac_damaged)
+  );
+
   logic frame_valid, frame_first, frame_last, arrived, placed;
   logic [USER_DATA_BITS-1:0] frame_data;
   headers_t frame_headers;
@@ -160,11 +207,11 @@ module fb_net_port
       .cfg_packets(out.packets.enable.value),
       .cfg_pages(out.packets.pages.value),
       .cfg_wait(out.packets.wait_cycles.value),
-      .s_axis_mac_tvalid,
-      .s_axis_mac_tdata,
-      .s_axis_mac_tkeep,
-      .s_axis_mac_tlast,
-      .s_axis_mac_tuser,
+      .s_axis_mac_tvalid(mac_valid),
+      .s_axis_mac_tdata(mac_data),
+      .s_axis_mac_tkeep(mac_keep),
+      .s_axis_mac_tlast(mac_last),
+      .s_axis_mac_tuser(mac_damaged),
       .m_frame_valid(frame_valid),
       .m_frame_first(frame_first),
       .m_frame_last(frame_last),
@@ -204,9 +251,10 @@ module fb_net_port
   logic [USER_DATA_BITS-1:0] pause_data, answer_data, data_data;
   logic [USER_BEAT_BYTES-1:0] pause_keep, answer_keep, data_keep;
 
+  // A link that has come up again asks for no silence, and knows of none.
   fb_net_pause_in u_pause_in (
       .clk(clk_mac),
-      .rst(rst_mac),
+      .rst(rst_mac || rst_tx),
       .cfg_watchdog(out.pause_control.watchdog.value),
       .pause,
       .silent,
@@ -218,7 +266,7 @@ module fb_net_port
       .LevelBits(LevelBits)
   ) u_pause_out (
       .clk(clk_mac),
-      .rst(rst_mac),
+      .rst(rst_mac || rst_tx),
       .cfg_enable(out.pause_control.ask.value),
       .cfg_mac(out.address.mac.value),
       .cfg_priority(out.pause_control.by_class.value),
@@ -295,6 +343,7 @@ module fb_net_port
   fb_net_tx_mux u_tx_mux (
       .clk(clk_mac),
       .rst(rst_mac),
+      .rst_link(rst_tx),
       .silent,
       .s_axis_pause_tvalid(pause_valid),
       .s_axis_pause_tready(pause_ready),
@@ -392,6 +441,27 @@ module fb_net_port
     );
   end
 
+  // And in that of receiving: frames that a reset has cut, and that found no room.
+  logic [31:0] cuts, losses;
+
+  fb_net_count_cdc u_cuts (
+      .s_clk  (clk_rx),
+      .s_rst  (rst_rx_side),
+      .s_pulse(cut),
+      .m_clk  (clk),
+      .m_rst  (rst),
+      .m_count(cuts)
+  );
+
+  fb_net_count_cdc u_losses (
+      .s_clk  (clk_rx),
+      .s_rst  (rst_rx_side),
+      .s_pulse(lost),
+      .m_clk  (clk),
+      .m_rst  (rst),
+      .m_count(losses)
+  );
+
   // The level crosses as often as it can, and the highest one with it.
   logic [LevelBits-1:0] most_q, seen_level, seen_most, level_q, core_most_q;
   logic seen;
@@ -440,6 +510,8 @@ module fb_net_port
   assign in.pause_obeyed.storms.next = counts[3];
   assign in.unanswered.requests.next = counts[4];
   assign in.pause_limit.ended.next = counts[5];
+  assign in.link.cut.next = cuts;
+  assign in.link.lost.next = losses;
   assign in.cycles.cycles.next = cycles_q;
   assign in.packets.open.next = packets_open;
   assign in.arrivals.wr_ack = 1'b0;  // the register block refuses writes to statistics

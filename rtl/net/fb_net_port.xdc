@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 #
-# Settings are written only while nothing is received or sent: they stand long before clk_mac looks
+# Settings are written only while nothing is received or sent: they stand long before clk_tx looks
 # at them. Read with `read_xdc -ref fb_net_port`.
 
 set_false_path -from [get_cells {u_csr/field_storage_reg*}] \
-    -to [get_clocks -of_objects [get_ports clk_mac]]
+    -to [get_clocks -of_objects [get_ports clk_tx]]

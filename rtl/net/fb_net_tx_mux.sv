@@ -3,7 +3,8 @@
 // fb_net_tx_mux: one frame after the other, obeying pause.
 //
 // What:        chooses between frames, never within one: pause frames before all, then answers and
-//              data in turn, and those only while nobody wants us silent.
+//              data in turn, and those only while nobody wants us silent. Of a frame in which the MAC is
+//              reset the rest is dropped; the next one begins when it is out of reset.
 // Handshake:   valid/ready. Who has begun a frame goes on with it in every cycle (fb_net_frame_fifo does):
 //              a MAC cannot wait in the middle of one.
 // Latency:     2 cycles; a frame that was chosen in the cycle in which silence begins still goes.
@@ -18,6 +19,7 @@ module fb_net_tx_mux
 (
     input wire clk,
     input wire rst,
+    input wire rst_link,  // the MAC is in reset
 
     input wire silent,  // begin no frame but pause frames
 
@@ -46,7 +48,7 @@ module fb_net_tx_mux
     output logic                       m_axis_mac_tuser    // always 0: no frame is broken off
 );
 
-  logic free, valid, last, open_q;
+  logic free, valid, last, open_q, drops_q;
   logic [USER_DATA_BITS+USER_BEAT_BYTES-1:0] beat;
 
   assign m_axis_mac_tuser = 1'b0;
@@ -60,7 +62,7 @@ module fb_net_tx_mux
   ) u_arbiter (
       .clk,
       .rst,
-      .may_begin({free && !silent, free && !silent, free}),
+      .may_begin({free && !silent && !rst_link, free && !silent && !rst_link, free && !rst_link}),
       .s_valid({s_axis_data_tvalid, s_axis_answer_tvalid, s_axis_pause_tvalid}),
       .s_ready({s_axis_data_tready, s_axis_answer_tready, s_axis_pause_tready}),
       .s_data({
@@ -79,12 +81,19 @@ module fb_net_tx_mux
 
   always_ff @(posedge clk) begin : pass_on
     if (free) begin
-      m_axis_mac_tvalid <= valid;
+      m_axis_mac_tvalid <= valid && !drops_q;
       m_axis_mac_tlast <= last;
       {m_axis_mac_tdata, m_axis_mac_tkeep} <= beat;
     end
-    if (valid && free) open_q <= !last;
-    if (rst) {m_axis_mac_tvalid, open_q} <= '0;
+    if (valid && free) begin
+      open_q <= !last;
+      if (last) drops_q <= 1'b0;
+    end
+    if (rst_link) begin
+      m_axis_mac_tvalid <= 1'b0;
+      drops_q <= valid && free ? !last : open_q;
+    end
+    if (rst) {m_axis_mac_tvalid, open_q, drops_q} <= '0;
   end
 
 `ifndef SYNTHESIS
@@ -98,7 +107,7 @@ module fb_net_tx_mux
       .Name ("m_axis_mac")
   ) u_check_mac (
       .clk,
-      .rst,
+      .rst  (rst || rst_link),
       .valid(m_axis_mac_tvalid),
       .ready(m_axis_mac_tready),
       .data ({m_axis_mac_tdata, m_axis_mac_tkeep, m_axis_mac_tlast})

@@ -7,13 +7,14 @@
 // through the chain, and results come back by it. What is read to be sent goes through the chain's way back.
 // An element puts out a packet for each packet, in order, and at most one makes results.
 //
-// Connect as fb_top_onchip; to the MAC, 512 bit at 322.265625 MHz, in its own clock; and s_axil_net,
+// Connect as fb_top_onchip; to the MAC, 512 bit at 322.265625 MHz, in its own clocks; and s_axil_net,
 // s_axil_rec and s_axil_pe to the bridge's memory-mapped master as well. The chain, fb_pe_chain, is in no
 // filelist but rtl/pe/pe.f: a pipeline brings its own (docs/reference/pipelines.md).
 //
 //
 // Handshake: AXI4-Stream, from the MAC without TREADY; AXI4 (identifiers are echoed, answers stay in
-// order); AXI4-Lite. `rst`, `rst_mac` and `rst_pe` overlap for four cycles of the slowest clock.
+// order); AXI4-Lite. `rst` and `rst_pe` overlap for four cycles of the slowest clock; `rst_rx` and `rst_tx`
+// are the MAC's own, at any time.
 // No path leads from an input to an output without a register.
 //
 // Does not implement: the MAC; streams for a user beside the network.
@@ -39,8 +40,10 @@ module fb_top_net #(
     input wire rst,
 
     // Of the MAC.
-    input wire clk_mac,
-    input wire rst_mac,
+    input wire clk_rx,
+    input wire rst_rx,
+    input wire clk_tx,
+    input wire rst_tx,
 
     // Of processing elements with their own clock; without any: clk and rst.
     input wire clk_pe,

@@ -164,10 +164,8 @@ impl Core {
             dut: Dut::new(
                 model,
                 (pins.clk, period),
-                [
-                    pins.net.map(|pins| (pins.clk, mac_edge(1))),
-                    own.as_ref().map(|own| (own.clk, own.period)),
-                ],
+                pins.net.map(|pins| (pins.clks, mac_edge(1))),
+                own.as_ref().map(|own| (own.clk, own.period)),
                 config.half_cycles,
                 config.waves.take(),
             ),

@@ -10,18 +10,24 @@ use crate::error::{Error, Result};
 /// Cycles between two checks that no output follows an input without a register.
 const CHECK_EVERY: u64 = 128;
 
-/// A clock: its pin, and what ticks it in one evaluation.
+/// A clock: its pin, that of another one that rises together with it, and what ticks them in one
+/// evaluation.
 #[derive(Clone, Copy)]
 struct Edge {
-    pin: PortHandle,
+    pins: [Option<PortHandle>; 2],
     clock: Option<Clock>,
     period: Time,
 }
 
 impl Edge {
-    fn find(model: &Model, pin: PortHandle, period: Time) -> Self {
-        let clock = model.clock(pin);
-        Self { pin, clock, period }
+    fn find(model: &mut Model, pins: [Option<PortHandle>; 2], period: Time) -> Self {
+        let clocks = pins.iter().flatten().map(|pin| model.clock(*pin));
+        let clock = clocks.reduce(|one, other| Some(one? | other?)).flatten();
+        Self {
+            pins,
+            clock,
+            period,
+        }
     }
 }
 
@@ -44,9 +50,10 @@ pub(crate) struct Dut {
 
 impl Dut {
     pub fn new(
-        model: Model,
+        mut model: Model,
         clk: (PortHandle, Time),
-        [mac, own]: [Option<(PortHandle, Time)>; 2],
+        mac: Option<([PortHandle; 2], Time)>,
+        own: Option<(PortHandle, Time)>,
         half_cycles: bool,
         waves: Option<Waves>,
     ) -> Self {
@@ -55,8 +62,10 @@ impl Dut {
             .filter(|port| port.direction == Direction::Output)
             .filter_map(|port| model.find_port(&port.name))
             .collect();
-        let find = |(pin, period)| Edge::find(&model, pin, period);
-        let (core, mac, own) = (find(clk), mac.map(find), own.map(find));
+        let mut find = |pins, period| Edge::find(&mut model, pins, period);
+        let core = find([Some(clk.0), None], clk.1);
+        let mac = mac.map(|(pins, period)| find(pins.map(Some), period));
+        let own = own.map(|(pin, period)| find([Some(pin), None], period));
         let ticks = |edge: Edge| edge.clock.is_some();
         Self {
             core,
@@ -181,7 +190,9 @@ impl Dut {
         } else {
             now
         };
-        self.model.set(edge.pin, level);
+        for pin in edge.pins.into_iter().flatten() {
+            self.model.set(pin, level);
+        }
         self.model.set_time(at);
         if let Err(source) = self.model.eval() {
             return Err(self.fault(cycle, now, source));

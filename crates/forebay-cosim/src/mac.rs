@@ -119,7 +119,9 @@ impl Mac {
 
     /// The reset of this clock.
     pub fn set_reset(&mut self, model: &mut Model, now: Time, on: bool) {
-        model.set(self.pins.reset, u64::from(on));
+        for reset in self.pins.resets {
+            model.set(reset, u64::from(on));
+        }
         if on {
             self.held.reset();
             if let Some(network) = &mut self.network {

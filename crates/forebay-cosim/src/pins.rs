@@ -191,8 +191,9 @@ pub(crate) struct Host {
 /// The network side and the recorder.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Net {
-    pub clk: PortHandle,
-    pub reset: PortHandle,
+    /// Clocks of receiving and sending, which rise together here, and their resets.
+    pub clks: [PortHandle; 2],
+    pub resets: [PortHandle; 2],
     /// Clock and reset of processing elements that have their own.
     pub own: (PortHandle, PortHandle),
     pub receive: MacIn,
@@ -263,8 +264,8 @@ impl Pins {
         };
         let network = || -> Result<Net> {
             Ok(Net {
-                clk: f.plain("clk_mac")?,
-                reset: f.plain("rst_mac")?,
+                clks: [f.plain("clk_rx")?, f.plain("clk_tx")?],
+                resets: [f.plain("rst_rx")?, f.plain("rst_tx")?],
                 own: (f.plain("clk_pe")?, f.plain("rst_pe")?),
                 receive: MacIn::find(&f, MAC_IN, Input, 512)?,
                 transmit: MacOut::find(&f, MAC_OUT, Output, 512)?,

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ops::BitOr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::ptr::NonNull;
@@ -66,7 +67,7 @@ api! {
     free: fn(*mut c_void);
     ports: fn(*mut c_void, *mut RawPort, u32) -> u32;
     eval: fn(*mut c_void) -> c_int;
-    tick: fn(*mut c_void, u32) -> c_int;
+    tick: fn(*mut c_void, u32, u32) -> c_int;
     take_printed: fn(*mut c_void) -> *const c_char;
     has_printed: fn(*mut c_void) -> c_int;
     clear: fn(*mut c_void);
@@ -114,9 +115,18 @@ impl PortHandle {
     }
 }
 
-/// A clock whose rising edge takes one evaluation; of one design.
+/// A clock, or several that rise together, whose rising edge takes one evaluation; of one design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock(u32);
+
+impl BitOr for Clock {
+    type Output = Self;
+
+    /// Both at once.
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
 
 /// An instance of a built design.
 pub struct Model {
@@ -127,6 +137,8 @@ pub struct Model {
     trace: bool,
     /// Names of the ports that [`Model::tick`] knows.
     clocks: Vec<String>,
+    /// Those that are clocks, a bit each.
+    ticking: u32,
     ports: Vec<(Port, PortHandle)>,
     // Last, so that the code outlives the handle.
     _library: libloading::Library,
@@ -197,6 +209,7 @@ impl Model {
             top: library.top.clone(),
             trace: library.trace,
             clocks,
+            ticking: 0,
             ports: Vec::new(),
             _library: code,
         };
@@ -478,24 +491,27 @@ impl Model {
     }
 
     /// What [`Model::tick`] takes for the clock at this port. None where the design also waits for
-    /// falling edges, or for edges of nets inside: then each half of a cycle needs its evaluation.
+    /// falling edges, or for edges of nets inside: then each half of a cycle needs its evaluation. From
+    /// now on it is a clock, unlike an asynchronous reset, whose edges are waited for as well.
     #[must_use]
-    pub fn clock(&self, port: PortHandle) -> Option<Clock> {
+    pub fn clock(&mut self, port: PortHandle) -> Option<Clock> {
         let (port, _) = self.ports.iter().find(|(_, it)| it.data == port.data)?;
         let number = self.clocks.iter().position(|clock| *clock == port.name)?;
-        Some(Clock(number as u32))
+        let clock = Clock(1u32.checked_shl(number as u32)?);
+        self.ticking |= clock.0;
+        Some(clock)
     }
 
     /// A rising edge of this clock in one evaluation, in place of two with the clock low and high.
     /// Inputs take effect as if set before the edge; outputs that follow inputs without a register
-    /// between are those of the time after the edge. All clocks stay high.
+    /// between are those of the time after the edge. All that [`Model::clock`] was asked for stay high.
     ///
     /// # Errors
     /// As [`Model::eval`].
     #[inline]
     pub fn tick(&mut self, clock: Clock) -> Result<()> {
         // SAFETY: a live instance, borrowed mutably.
-        if unsafe { (self.api.tick)(self.handle.as_ptr(), clock.0) } == 0 {
+        if unsafe { (self.api.tick)(self.handle.as_ptr(), self.ticking, clock.0) } == 0 {
             Ok(())
         } else {
             self.failed()

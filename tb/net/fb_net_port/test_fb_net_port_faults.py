@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import cocotb
-from cocotb.triggers import Timer
+from cocotb.triggers import FallingEdge, Timer
 from scapy.layers.inet import IP, TCP, UDP, IPOption
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q
@@ -21,7 +21,7 @@ import frames
 import harness
 from forebay import spec
 from frames import OUR_IP, PEER_IP, Sender, ether, header, raw, udp, wire
-from netport import PAYLOAD, Bench, total
+from netport import MAC_PS, PAYLOAD, Bench, total
 from runner import simulate
 
 BEATS = 512
@@ -365,6 +365,74 @@ async def pause_storm(dut) -> None:
     assert (await bench.sums())[0].keys() == {spec.ARRIVAL_PAUSE}
 
 
+async def begun(dut, counts: list[int]) -> None:
+    """Count frames whose first beat the MAC hands over, and their ends, outside of its resets."""
+    first = True
+    while True:
+        await FallingEdge(dut.clk_rx)
+        if dut.rst_rx.value == 1:
+            first = True
+        elif dut.s_axis_mac_tvalid.value == 1:
+            counts[0] += first
+            first = dut.s_axis_mac_tlast.value == 1
+            counts[1] += first
+
+
+@cocotb.test()
+@cocotb.parametrize(rx_ps=[MAC_PS, MAC_PS - 2, MAC_PS + 2])
+async def link_flaps(dut, rx_ps: int) -> None:
+    """The MAC alone is reset, again and again: each frame is counted, and what is whole goes on.
+
+    Sending and receiving have a clock each. Pause that was asked for is forgotten.
+    """
+    bench, counts = Bench(dut), [0, 0]
+    await bench.start(rx_ps=rx_ps)
+    cocotb.start_soon(begun(dut, counts))
+    sender, flaps = Sender(), harness.repeat(1000, 60)
+    for round_ in range(flaps):
+        content = random.randbytes(random.choice([200, 3000, 9000]))
+        for datagram in sender.datagrams(round_, content, 1400):
+            bench.rx.send_nowait(wire(udp(datagram)))
+        if round_ % 20 == 7:
+            bench.rx.send_nowait(pause(0xFFFF))
+        bench.offer(round_, random.randbytes(500))
+        await Timer(random.randrange(10, 500), "ns")
+        await harness.step(dut.clk_rx)
+        which = random.choice([[dut.rst_rx], [dut.rst_tx], [dut.rst_rx, dut.rst_tx]])
+        for reset in which:
+            reset.value = 1
+        await harness.step(dut.clk_rx, random.choice([2, 3, 6, 40]))
+        if dut.rst_tx in which:
+            # What it had of a frame the model of the MAC keeps over its reset.
+            bench.tx.stream.clear()
+        for reset in which:
+            reset.value = 0
+        await harness.step(dut.clk_rx, 4)
+    dut.rst_tx.value = 1
+    await harness.step(dut.clk_tx, 4)
+    bench.tx.stream.clear()
+    dut.rst_tx.value = 0
+    await bench.settle()
+    arrivals = await bench.statistics("arrivals")
+    link = await bench.get("link")
+    assert total(arrivals)[0] == counts[0], "a frame that is not counted"
+    assert arrivals[spec.ARRIVAL_DAMAGED][0] == counts[0] - counts[1] == link & 0xFFFFFFFF > 0
+    assert link >> 32 == 0
+    assert total(await bench.statistics("places")) == arrivals[spec.ARRIVAL_DATAGRAM]
+    # Nothing but frames in which it was reset was lost: what comes now is as always.
+    for sink in (bench.objects, bench.heads):
+        sink.clear()
+    content = random.randbytes(4000)
+    for datagram in Sender(epoch=99).datagrams(7, content, 1400):
+        bench.rx.send_nowait(wire(udp(datagram)))
+    found = [await bench.object()]
+    while not found[-1][1]:
+        found.append(await bench.object())
+    assert found[-1] == (content, True)
+    bench.offer(1_000_000, bytes(500))
+    assert await frames_out(bench, 2) >= 1
+
+
 @cocotb.test()
 async def reset_in_mid_frame(dut) -> None:
     """Nothing of the frame stays; its rest is one frame more, and the next is whole."""
@@ -372,7 +440,7 @@ async def reset_in_mid_frame(dut) -> None:
     await bench.start()
     for round_ in range(4):
         bench.rx.send_nowait(frames.on_bus(wire(udp(*Sender().datagrams(0, bytes(8000), 8000)))))
-        await harness.step(dut.clk_mac, random.randrange(10, 90))
+        await harness.step(dut.clk_tx, random.randrange(10, 90))
         await bench.reset()
         for sink in (bench.objects, bench.heads):
             sink.clear()

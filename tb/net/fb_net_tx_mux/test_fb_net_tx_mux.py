@@ -29,15 +29,17 @@ class Bench:
         self.sources: dict[str, AxiStreamSource] = {}
         self.began: list[tuple[int, bytes]] = []
 
-    async def start(self, speed: float) -> None:
-        """Reset with everything idle."""
+    async def start(self, speed: float | None) -> None:
+        """Reset with everything idle; without a speed the test is the MAC."""
         dut = self.dut
         dut.silent.value = 0
+        dut.rst_link.value = 0
         for name in SOURCES:
             self.sources[name] = harness.axi_stream(AxiStreamSource, dut, f"s_axis_{name}")
-        bus = AxiStreamBus.from_prefix(dut, "m_axis_mac")
-        self.mac = EthMacTx(bus, dut.clk, dut.rst, ifg=GAP, speed=speed)
-        self.mac.log.setLevel("WARNING")
+        if speed:
+            bus = AxiStreamBus.from_prefix(dut, "m_axis_mac")
+            self.mac = EthMacTx(bus, dut.clk, dut.rst, ifg=GAP, speed=speed)
+            self.mac.log.setLevel("WARNING")
         await harness.start(dut)
 
     async def take(self, count: int) -> list[bytes]:
@@ -116,6 +118,60 @@ async def reset_in_mid_frame(dut) -> None:
         wanted = frame("answer")
         bench.sources["answer"].send_nowait(wanted)
         assert await bench.take(1) == [wanted]
+
+
+async def whole(dut, found: list[bytes]) -> None:
+    """Note frames that are whole, as a MAC that is reset with the link."""
+    frame_so_far = b""
+    while True:
+        await FallingEdge(dut.clk)
+        if dut.rst_link.value == 1:
+            frame_so_far = b""
+        elif dut.m_axis_mac_tvalid.value == 1 and dut.m_axis_mac_tready.value == 1:
+            keep = int(dut.m_axis_mac_tkeep.value).bit_count()
+            frame_so_far += int(dut.m_axis_mac_tdata.value).to_bytes(64, "little")[:keep]
+            if dut.m_axis_mac_tlast.value == 1:
+                found.append(frame_so_far)
+                frame_so_far = b""
+
+
+@cocotb.test()
+async def a_link_that_flaps(dut) -> None:
+    """What is left of a frame in which the MAC is reset is dropped; all others are whole, in order."""
+    bench, found, sent = Bench(dut), [], []
+    await bench.start(None)
+    dut.m_axis_mac_tready.value = 1
+    cocotb.start_soon(whole(dut, found))
+    for number in range(harness.repeat(1000, 60)):
+        for _ in range(3):
+            name = random.choice(["answer", "data"])
+            longer = bytes(random.choice([0, 500, 2000]))
+            sent.append((name, frame(name) + number.to_bytes(4) + longer))
+            bench.sources[name].send_nowait(sent[-1][1])
+        await harness.step(dut.clk, random.randrange(3, 60))
+        dut.rst_link.value = 1
+        for _ in range(random.choice([1, 2, random.randrange(1, 60)])):
+            # A MAC in reset says anything.
+            dut.m_axis_mac_tready.value = random.random() < 0.5
+            await harness.step(dut.clk)
+        dut.rst_link.value = 0
+        dut.m_axis_mac_tready.value = 1
+    for name in ("answer", "data"):
+        await bench.sources[name].wait()
+    await harness.step(dut.clk, 60)
+    for name in ("answer", "data"):
+        had = iter(each for each in found if each.startswith(name.encode()))
+        offered = [each for of, each in sent if of == name]
+        waiting = next(had, None)
+        missing = 0
+        for each in offered:
+            if each == waiting:
+                waiting = next(had, None)
+            else:
+                missing += 1
+        assert waiting is None, "a frame that was not sent, or twice, or in another order"
+        # Each reset cuts one frame at most, and there were more of them than resets.
+        assert 0 < missing < len(offered) / 2
 
 
 @harness.provocation

@@ -209,9 +209,10 @@ FB_API int fb_eval(Shim* shim) {
     return guarded(shim, [](Shim* s) { s->model->eval(); });
 }
 
-// Clocks of which nothing but the rising edge is waited for; FB_CLOCK lines are generated. With the
-// number of one of them: what Verilator remembers of its last value is set to low by hand, so that a
-// rising edge takes one evaluation.
+// Signals of which nothing but the rising edge is waited for; FB_CLOCK lines are generated. Those in
+// `clocks`, a bit each, are clocks, and stay high; of those in `ticks` Verilator's memory of the last
+// value is set to low by hand, so that a rising edge takes one evaluation. Others, such as a reset
+// that is asynchronous, are as they are driven.
 FB_API const char* fb_clock(uint32_t number) {
     static const char* const names[] = {
 #define FB_CLOCK(member, text, last) text,
@@ -221,18 +222,22 @@ FB_API const char* fb_clock(uint32_t number) {
     return number < sizeof names / sizeof *names ? names[number] : nullptr;
 }
 
-FB_API int fb_tick(Shim* shim, uint32_t number) {
+FB_API int fb_tick(Shim* shim, uint32_t clocks, uint32_t ticks) {
     if (shim->broken) return fb_eval(shim);
-    uint32_t at = 0;
+    uint32_t bit = 1;
     Vfb& top = *shim->model;
-#define FB_CLOCK(member, text, last)   \
-    top.member = 1;                    \
-    top.rootp->last = at++ != number;
+#define FB_CLOCK(member, text, last)              \
+    if (clocks & bit) {                           \
+        top.member = 1;                           \
+        top.rootp->last = (ticks & bit) == 0;     \
+    }                                             \
+    bit <<= 1;
 #include "fb_tick.inc"
 #undef FB_CLOCK
-    (void)at;
+    (void)bit;
     (void)top;
-    (void)number;
+    (void)clocks;
+    (void)ticks;
     return fb_eval(shim);
 }
 

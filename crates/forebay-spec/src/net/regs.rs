@@ -92,6 +92,10 @@ registers! {
         QUANTA = 0, 32, "Quanta: How long pause is requested without interruption; 0: without a limit. The value after reset is 1 s at 100 Gb/s.";
         ENDED = 32, 32, "Ended: Times that the limit was reached, modulo 2^32.";
     }
+    link @ 0x0b0 "Link: Frames that did not come whole, since the link went down or the MAC's clocks stood still." {
+        CUT = 0, 32, "Cut: Frames in which the MAC was reset, modulo 2^32: each is also one of `arrivals`, as damaged.";
+        LOST = 32, 32, "Lost: Frames that found no room on the way from the MAC's receive clock to its transmit clock, which stood still, modulo 2^32: these are no arrivals.";
+    }
     arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
     }
     places @ 0x400 [64] "Places: Datagrams, by the outcome of the sequence check, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old." {
