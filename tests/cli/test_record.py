@@ -207,6 +207,22 @@ def test_a_drive_that_hangs(forebay: Run, tmp_path: Path) -> None:
     assert forebay("store", "verify", tmp_path / "drive.img", "-o", "json").report["damaged"] == 0
 
 
+def test_a_link_that_flaps(forebay: Run, tmp_path: Path) -> None:
+    """The MAC is reset in mid-frame: each frame is counted, what is whole is stored, and it goes on."""
+    drive = '[[ssd]]\nimage = "drive.img"\nsize = "64MiB"\n'
+    (tmp_path / "x.toml").write_text(drive)
+    line = ["record", tmp_path / "x.toml", "--generate", "6MiB", "--object", "30KB"]
+    report = forebay(*line, "--flaps", "10us", "--down", "500ns", "-o", "json").report
+    arrivals = named(report, "arrivals")
+    assert report["cut"] == arrivals["damaged"] > 20 and report["unclocked"] == 0
+    assert arrivals["datagram"] + arrivals["damaged"] == report["offered"]["count"]
+    assert report["whole_objects"] > 100 and report["missing_frames"] >= report["cut"]
+    assert not report["wrong"] and report["closed"]
+    assert forebay("store", "verify", tmp_path / "drive.img", "-o", "json").report["damaged"] == 0
+    refused = forebay(*line, "--flaps", "1us", "--down", "1us", code=BAD_INPUT).complaint
+    assert "flaps.down = 1000000" in refused
+
+
 def test_a_peer_that_ignores_pause(forebay: Run) -> None:
     """Stored and counted is what was offered, to the frame and the byte, and the user is told."""
     answer = forebay(

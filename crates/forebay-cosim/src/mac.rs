@@ -27,6 +27,8 @@ pub(crate) struct Mac {
     /// A beat stands at the receiving pins.
     receives: bool,
     held: Held,
+    /// The link is.
+    down: bool,
 }
 
 impl Mac {
@@ -39,6 +41,7 @@ impl Mac {
             asked: 0,
             receives: false,
             held: Held::new(CHANNEL, [out.data, out.keep, out.last, out.user]),
+            down: false,
         }
     }
 
@@ -64,7 +67,11 @@ impl Mac {
     }
 
     fn cycle(&mut self, dut: &mut Dut, cycle: u64, at: Time) -> Result<bool> {
+        let network = self.network.as_mut();
+        let up = network.is_none_or(|network| network.is_up(at));
+        self.set_link(&mut dut.model, up);
         let (beat, ready) = match &mut self.network {
+            Some(_) if !up => (None, false),
             Some(network) => (network.receive(at), network.ready(at)),
             None => (None, true),
         };
@@ -115,6 +122,19 @@ impl Mac {
             model.set(pins.valid, u64::from(self.receives));
         }
         model.set(self.pins.transmit.ready, u64::from(ready));
+    }
+
+    /// A MAC whose link is down is in reset.
+    fn set_link(&mut self, model: &mut Model, up: bool) {
+        if up == self.down {
+            self.down = !up;
+            for reset in self.pins.resets {
+                model.set(reset, u64::from(!up));
+            }
+        }
+        if !up {
+            self.held.reset();
+        }
     }
 
     /// The reset of this clock.

@@ -143,6 +143,10 @@ pub struct NetCounters {
     pub storms: u64,
     /// Requests for an answer that found no room, modulo 2^32.
     pub unanswered: u64,
+    /// Frames in which the MAC was reset, modulo 2^32.
+    pub cut: u64,
+    /// Frames lost while the MAC's transmit clock stood still, modulo 2^32: these are no arrivals.
+    pub lost: u64,
     /// Cycles of the core's clock since reset.
     pub cycles: u64,
 }
@@ -387,6 +391,7 @@ impl NetPort {
         let limit = self.registers.read(bus, regs::pause_limit::OFFSET)?;
         let obeyed = self.registers.read(bus, regs::pause_obeyed::OFFSET)?;
         let unanswered = self.registers.read(bus, regs::unanswered::OFFSET)?;
+        let link = self.registers.read(bus, regs::link::OFFSET)?;
         Ok(NetCounters {
             arrivals,
             places,
@@ -398,6 +403,8 @@ impl NetPort {
             obeyed_quanta: regs::pause_obeyed::QUANTA.get(obeyed),
             storms: regs::pause_obeyed::STORMS.get(obeyed),
             unanswered: regs::unanswered::REQUESTS.get(unanswered),
+            cut: regs::link::CUT.get(link),
+            lost: regs::link::LOST.get(link),
             cycles: self.cycles(bus)?,
         })
     }

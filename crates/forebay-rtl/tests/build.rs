@@ -167,8 +167,39 @@ fn a_tick_is_a_whole_cycle() {
       always_ff @(posedge clk) p <= d;
       always_ff @(negedge clk) n <= d;
     endmodule";
-    let model = bench.model("both", text);
-    assert_eq!(model.clock(model.port("clk").expect("clk")), None);
+    let mut model = bench.model("both", text);
+    let clk = model.port("clk").expect("clk");
+    assert_eq!(model.clock(clk), None);
+}
+
+#[test]
+fn clocks_rise_together_and_a_reset_is_none() {
+    let text = "module reset (input wire clk, input wire clk_b, input wire rst,
+        output logic [7:0] a, output logic [7:0] b, output logic held);
+      always_ff @(posedge clk) a <= a + 1;
+      always_ff @(posedge clk_b) b <= b + 1;
+      always_ff @(posedge clk or posedge rst) if (rst) held <= 1'b1; else held <= 1'b0;
+    endmodule";
+    let mut model = Bench::new().model("reset", text);
+    let ports = ["clk", "clk_b", "rst", "a", "b", "held"];
+    let [clk, clk_b, rst, a, b, held] = ports.map(|name| model.port(name).expect("there"));
+    let [clk, clk_b] = [clk, clk_b].map(|port| model.clock(port).expect("ticks"));
+    let before = [model.get(a), model.get(b)];
+    for cycle in 1..9 {
+        model.tick(clk | clk_b).expect("runs");
+        let counts = [a, b].map(|port| model.get(port));
+        let grown = [0, 1].map(|n| counts[n].wrapping_sub(before[n]) & 0xff);
+        assert_eq!((grown, model.get(held)), ([cycle, cycle], 0));
+    }
+    // Its edge counts without one of the clock it belongs to, and none of a clock is one of its.
+    model.set(rst, 1);
+    model.tick(clk_b).expect("runs");
+    assert_eq!(model.get(held), 1);
+    model.set(rst, 0);
+    model.tick(clk_b).expect("runs");
+    assert_eq!(model.get(held), 1);
+    model.tick(clk).expect("runs");
+    assert_eq!(model.get(held), 0);
 }
 
 #[test]

@@ -171,6 +171,7 @@ fn partner(args: &RecordArgs) -> PartnerSpec {
         malformed: args.wire.malformed,
         switch: args.wire.switch,
         response: args.wire.response(),
+        flaps: args.wire.flaps(),
         seed: args.machine.seed,
     }
 }

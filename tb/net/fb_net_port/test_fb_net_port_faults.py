@@ -408,11 +408,11 @@ async def link_flaps(dut, rx_ps: int) -> None:
         for reset in which:
             reset.value = 0
         await harness.step(dut.clk_rx, 4)
+    await bench.settle()
     dut.rst_tx.value = 1
     await harness.step(dut.clk_tx, 4)
     bench.tx.stream.clear()
     dut.rst_tx.value = 0
-    await bench.settle()
     arrivals = await bench.statistics("arrivals")
     link = await bench.get("link")
     assert total(arrivals)[0] == counts[0], "a frame that is not counted"

@@ -36,7 +36,7 @@ pub use card::{Card, CardSpec};
 pub use disk::{Drives, QueueDisk};
 pub use forebay_driver::record::{Counted, Observer, Plan, Recorder, Stage};
 pub use gaps::{Gap, gaps};
-pub use partner::{LinkPartner, PartnerSpec, SourceSpec};
+pub use partner::{FlapsSpec, LinkPartner, PartnerSpec, SourceSpec};
 pub use replay::{Replayed, Sent, replay};
 pub use run::{Outputs, ReplayReport, Report, SimulatedSpec, on_a_card, play, simulated};
 pub use senders::{Senders, seed_of};

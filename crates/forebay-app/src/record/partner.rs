@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use forebay_model::Time;
 use forebay_model::net::{
-    Flow, Frames, Impaired, Link, Malformed, Network, Paced, Peer, Settings, Source, Switch,
+    Flaps, Flow, Frames, Impaired, Link, Malformed, Network, Paced, Peer, Settings, Source, Switch,
     Tap as Listener,
 };
 use forebay_net::pcap::Seen;
@@ -57,6 +58,15 @@ pub enum SourceSpec {
     Silence,
 }
 
+/// A link that goes down now and then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlapsSpec {
+    /// From one time to the next on average, in picoseconds.
+    pub every_ps: Time,
+    /// How long it is down, in picoseconds.
+    pub down_ps: Time,
+}
+
 /// A link partner as plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerSpec {
@@ -72,6 +82,9 @@ pub struct PartnerSpec {
     pub switch: bool,
     /// Quanta until it obeys a pause frame; none: it ignores pause.
     pub response: Option<u32>,
+    /// The link goes down at times, in picoseconds.
+    #[serde(default)]
+    pub flaps: Option<FlapsSpec>,
     /// Decides everything that is random.
     pub seed: u64,
 }
@@ -87,6 +100,7 @@ impl PartnerSpec {
             malformed: 0,
             switch: false,
             response: Some(394),
+            flaps: None,
             seed,
         }
     }
@@ -101,6 +115,11 @@ impl PartnerSpec {
                 response: self.response,
             },
             switch: self.switch.then(Switch::default),
+            flaps: self.flaps.map(|flaps| Flaps {
+                every: flaps.every_ps,
+                down: flaps.down_ps,
+                seed: self.seed,
+            }),
         }
     }
 

@@ -49,6 +49,10 @@ pub struct Summary {
     pub gigabytes_per_second: f64,
     /// The most that was held in the memory for frames.
     pub memory_most_bytes: u64,
+    /// Frames that a link which went down has cut: they are among those damaged.
+    pub cut: u64,
+    /// Frames lost on the way between the MAC's two clocks, of which one stood still.
+    pub unclocked: u64,
     /// Pause, of both sides.
     pub pause: Pause,
     /// The wire from the peer, where it is simulated: share of time in which it was busy, silent by
@@ -290,6 +294,8 @@ impl Summary {
             nanoseconds: u64::try_from(counted.duration.as_nanos()).unwrap_or(u64::MAX),
             gigabytes_per_second: recorder.stored.bytes as f64 * 1e-9 / seconds.max(1e-12),
             memory_most_bytes: net.most * 64,
+            cut: net.cut,
+            unclocked: net.lost,
             pause: Pause {
                 xoff: net.xoff,
                 xon: net.xon,
@@ -339,7 +345,8 @@ impl Summary {
 
     /// All that was for us and in order is on the drives.
     pub fn is_complete(&self) -> bool {
-        self.lost().count + self.skipped.count + self.failed.count + self.rows_lost == 0
+        self.lost().count + self.unclocked + self.skipped.count + self.failed.count + self.rows_lost
+            == 0
     }
 
     /// Each count against what it should be the sum of.
@@ -390,7 +397,7 @@ impl Summary {
     }
 
     fn add_up_wire(&mut self, wire: &Counters, net: &NetCounters) {
-        let handed = wire.delivered.total();
+        let handed = wire.delivered.total() + wire.cut;
         let dropped = wire.fragments + wire.overrun;
         self.equal(
             "frames at the MAC",
@@ -398,6 +405,7 @@ impl Summary {
             "frames counted",
             self.offered.count,
         );
+        self.equal("frames cut", wire.cut.frames, "told as cut", net.cut);
         // Of a giant of more than 16383 bytes the RTL counts 16383.
         let bytes = handed.bytes - dropped.bytes;
         let short = bytes > self.offered.bytes && net.arrived(Arrival::Giant).frames > 0;

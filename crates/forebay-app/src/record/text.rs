@@ -84,6 +84,14 @@ impl Report {
             );
             page.field("switch", text);
         }
+        if summary.cut + summary.unclocked > 0 {
+            let text = format!(
+                "{} frames were cut where it went down, {} lost while the MAC's clock stood still",
+                count(summary.cut),
+                count(summary.unclocked)
+            );
+            page.field("link", text);
+        }
         if summary.still_arriving {
             page.field(
                 "the end",

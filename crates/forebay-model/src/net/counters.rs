@@ -133,6 +133,11 @@ pub struct Counters {
     pub fragments: FrameCounts,
     /// Dropped by our MAC: [`Network::receive`](super::Network::receive) was not called in each cycle.
     pub overrun: FrameCounts,
+    /// Cut by a link that went down, after our MAC had handed over their first beat; with the bytes that it
+    /// had, and one more by which the receiver ends them.
+    pub cut: FrameCounts,
+    /// Lost by a link that was down, without a beat.
+    pub dark: FrameCounts,
     /// Sent by our MAC, by kind: good, damaged or pause.
     pub transmitted: ByKind,
     /// Those of them that broke off because the next beat was not there in time.

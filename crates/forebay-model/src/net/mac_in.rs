@@ -20,6 +20,8 @@ pub(super) struct MacIn {
     handed: usize,
     /// How many of them have come to their end.
     whole: usize,
+    /// Frames that begin before this are lost: the link was down.
+    dark: Time,
 }
 
 /// What becomes of a frame that has come to its end.
@@ -31,6 +33,8 @@ pub(super) enum Ending {
     Fragment,
     /// Those before it were not taken in time.
     Overrun,
+    /// The link was down when it began.
+    Dark,
 }
 
 impl MacIn {
@@ -40,6 +44,7 @@ impl MacIn {
             frames: VecDeque::new(),
             handed: 0,
             whole: 0,
+            dark: 0,
         }
     }
 
@@ -58,7 +63,9 @@ impl MacIn {
         let Some(flight) = self.frames.get(self.whole) else {
             return;
         };
-        let ending = if flight.frame.len() < LEAST_HANDED_BYTES as u64 {
+        let ending = if flight.begin < self.dark {
+            Ending::Dark
+        } else if flight.frame.len() < LEAST_HANDED_BYTES as u64 {
             Ending::Fragment
         } else if self.whole >= MOST_WAITING {
             Ending::Overrun
@@ -77,7 +84,7 @@ impl MacIn {
     pub fn beat_at(&self) -> Option<Time> {
         let flight = self.frames.front()?;
         let bytes = flight.frame.bytes().len();
-        if bytes < LEAST_HANDED_BYTES {
+        if bytes < LEAST_HANDED_BYTES || flight.begin < self.dark {
             return None;
         }
         let end = self.handed + BEAT_BYTES;
@@ -111,6 +118,22 @@ impl MacIn {
             self.frames.pop_front();
         }
         Some(beat)
+    }
+
+    /// Whether frames that have come to their end wait to be handed over.
+    pub const fn hands_over(&self) -> bool {
+        self.whole > 0
+    }
+
+    /// The link goes down until `up`. The frame that is being handed over ends there: how many bytes of
+    /// it were.
+    pub fn go_down(&mut self, up: Time) -> Option<u64> {
+        self.dark = up;
+        let handed = std::mem::take(&mut self.handed);
+        if handed > 0 {
+            self.frames.pop_front();
+        }
+        (handed > 0).then_some(handed as u64)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -162,6 +162,14 @@ impl MacOut {
         self.state = State::Between;
     }
 
+    /// The link goes down: of an open frame nothing that could be read arrives.
+    pub fn go_down(&mut self) {
+        if let State::Open { begin, bytes } = std::mem::replace(&mut self.state, State::Between) {
+            self.finish(begin, bytes, true, false);
+        }
+        self.held.clear();
+    }
+
     /// When the next whole frame has left.
     pub fn leaves(&self) -> Option<Time> {
         self.leaving.front().map(|leaving| leaving.end)

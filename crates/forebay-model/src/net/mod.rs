@@ -52,7 +52,7 @@ pub use network::{Direction, Network, Tap};
 pub use objects::{Content, Object, Objects, Restart, objects_of, pattern};
 pub use paced::Paced;
 pub use packet::{Addresses, Station};
-pub use settings::{Flow, Link, Peer, Settings, Switch, Thresholds};
+pub use settings::{Flaps, Flow, Link, Peer, Settings, Switch, Thresholds};
 pub use source::{Frames, Next, Source};
 
 use crate::Time;

@@ -10,10 +10,12 @@ use super::mac_in::{Ending, MacIn};
 use super::mac_out::MacOut;
 use super::peer::Peer;
 use super::sender::Sender;
-use super::settings::{Settings, response};
+use super::settings::{Flaps, Settings, response};
 use super::source::Source;
 use super::switch::Relay;
 use crate::Time;
+use rand_core::{RngCore, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use std::fmt;
 
 /// Which way a frame goes.
@@ -76,7 +78,34 @@ pub struct Network {
     between: Option<Between>,
     peer: Peer,
     tap: Option<Box<dyn Tap>>,
+    flapping: Option<Flapping>,
     counters: Counters,
+}
+
+/// When the link goes down, and until when it is.
+struct Flapping {
+    flaps: Flaps,
+    random: Pcg64Mcg,
+    next: Time,
+    up: Time,
+}
+
+impl Flapping {
+    fn new(flaps: Flaps) -> Self {
+        let mut this = Self {
+            flaps,
+            random: Pcg64Mcg::seed_from_u64(flaps.seed),
+            next: 0,
+            up: 0,
+        };
+        this.plan(0);
+        this
+    }
+
+    fn plan(&mut self, now: Time) {
+        let every = self.flaps.every;
+        self.next = now + every / 2 + self.random.next_u64() % every.max(1);
+    }
 }
 
 impl fmt::Debug for Network {
@@ -121,6 +150,7 @@ impl Network {
             between,
             peer: Peer::new(source, Sender::new(settings.flow, obeys)),
             tap: None,
+            flapping: settings.flaps.map(Flapping::new),
             counters: Counters::default(),
         })
     }
@@ -139,6 +169,28 @@ impl Network {
             between.relay.begin(self.now);
         }
         self.plan();
+    }
+
+    /// Whether the link is up in the cycle with the edge `now`; while it is not, our MAC is in reset.
+    pub fn is_up(&mut self, now: Time) -> bool {
+        self.advance(now);
+        let Some(flapping) = &mut self.flapping else {
+            return true;
+        };
+        // What has come to its end is handed over first.
+        if flapping.next <= self.now && !self.mac_in.hands_over() {
+            flapping.up = self.now + flapping.flaps.down;
+            let up = flapping.up;
+            flapping.plan(up);
+            if let Some(bytes) = self.mac_in.go_down(up) {
+                self.counters.cut.frames += 1;
+                self.counters.cut.bytes += bytes + 1;
+            }
+            self.mac_out.go_down();
+            self.plan();
+            return false;
+        }
+        flapping.up <= self.now
     }
 
     /// The beat that the MAC hands over in the cycle with the edge `now`. To be called in each cycle:
@@ -329,10 +381,13 @@ impl Network {
             ..
         } = self;
         mac_in.end(|at, frame, ending| {
+            if ending == Ending::Dark {
+                return FrameCounts::add(&mut counters.dark, frame);
+            }
             counters.delivered.add(frame);
             mac_out.sender.hear(at, frame);
             match ending {
-                Ending::Handed => {}
+                Ending::Handed | Ending::Dark => {}
                 Ending::Fragment => FrameCounts::add(&mut counters.fragments, frame),
                 Ending::Overrun => counters.overrun.add(frame),
             }

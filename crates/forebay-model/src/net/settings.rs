@@ -3,7 +3,7 @@
 
 use super::error::NetError;
 use super::{METRE, QUANTUM};
-use crate::{MILLISECOND, NANOSECOND, Time};
+use crate::{MICROSECOND, MILLISECOND, NANOSECOND, Time};
 use forebay_spec::net::Pause;
 use forebay_spec::net::pause::CLASSES;
 
@@ -193,6 +193,32 @@ pub(super) fn response(quanta: Option<u32>, field: &'static str) -> Result<Optio
     }
 }
 
+/// A link that goes down now and then, in the middle of frames: our MAC is in reset meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flaps {
+    /// From one time to the next on average; each is half of it to half more.
+    pub every: Time,
+    /// How long it is down.
+    pub down: Time,
+    /// Decides when.
+    pub seed: u64,
+}
+
+impl Flaps {
+    fn check(self) -> Result<(), NetError> {
+        // A reset is some cycles of the MAC's clock.
+        if self.down < MICROSECOND / 10 || self.down > self.every / 4 {
+            return Err(NetError::Setting {
+                field: "flaps.down",
+                value: self.down.to_string(),
+                limit: format!("100,000 ps to a quarter of flaps.every, {}", self.every),
+                remedy: "Let the link be up for most of the time",
+            });
+        }
+        Ok(())
+    }
+}
+
 /// Everything beyond the MAC's pins.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Settings {
@@ -204,6 +230,8 @@ pub struct Settings {
     pub peer: Peer,
     /// A switch between the cable and the link partner.
     pub switch: Option<Switch>,
+    /// The link to our MAC goes down now and then; `None`: never.
+    pub flaps: Option<Flaps>,
 }
 
 impl Settings {
@@ -211,6 +239,7 @@ impl Settings {
         self.link.check("link.metres")?;
         self.flow.check()?;
         response(self.peer.response, "peer.response")?;
+        self.flaps.map_or(Ok(()), |flaps| flaps.check())?;
         self.switch.map_or(Ok(()), |switch| switch.check())
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, value_parser};
 use forebay_app::machine::{MachineSpec, WavesSpec};
+use forebay_app::record::FlapsSpec;
+use forebay_model::Time;
 use forebay_pipeline::units;
 
 use super::pipeline::PePathArgs;
@@ -93,6 +95,13 @@ pub struct WireArgs {
     #[arg(long, value_name = "PER_THOUSAND", default_value_t = 0,
           value_parser = value_parser!(u32).range(0..=1000))]
     pub malformed: u32,
+    /// Take the link down in the middle of frames, on average once in this time
+    #[arg(long, value_name = "TIME", value_parser = values::time, hide_short_help = true)]
+    pub flaps: Option<Time>,
+    /// How long it is down each time, 100 ns to a quarter of --flaps
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1us",
+          requires = "flaps", hide_short_help = true)]
+    pub down: Time,
     /// Put a switch on the way, which pauses its sender itself while we pause it
     #[arg(long)]
     pub switch: bool,
@@ -106,6 +115,14 @@ pub struct WireArgs {
 }
 
 impl WireArgs {
+    /// When the link goes down.
+    pub fn flaps(&self) -> Option<FlapsSpec> {
+        self.flaps.map(|every_ps| FlapsSpec {
+            every_ps,
+            down_ps: self.down,
+        })
+    }
+
     /// Quanta until the link partner obeys a pause frame; none: it ignores pause.
     pub fn response(&self) -> Option<u32> {
         (!self.partner_ignores_pause).then_some(self.partner_response)
@@ -178,6 +195,7 @@ impl RecordArgs {
             (self.offered.is_some(), "--offered"),
             (self.wire.impairments > 0, "--impairments"),
             (self.wire.malformed > 0, "--malformed"),
+            (self.wire.flaps.is_some(), "--flaps"),
             (self.wire.switch, "--switch"),
             (self.wire.partner_ignores_pause, "--partner-ignores-pause"),
             (self.back.is_some(), "--back"),

@@ -4,7 +4,8 @@
 use super::rig::{Rig, numbered};
 use forebay_model::Time;
 use forebay_model::net::{
-    BYTE, Beat, BeatError, Direction, Frame, Frames, Kind, Link, Network, Peer, Settings, mac_edge,
+    BYTE, Beat, BeatError, Direction, Flaps, Frame, Frames, Kind, Link, Network, Peer, Settings,
+    mac_edge,
 };
 use proptest::prelude::*;
 
@@ -39,6 +40,65 @@ fn the_shortest_frames_come_at_148_8_million_a_second() {
     let span = mac_edge(rig.got[count as usize - 1].cycle - rig.got[0].cycle) as f64 * 1e-12;
     let rate = f64::from(count - 1) / span;
     assert!((rate / 148.8095e6 - 1.0).abs() < 1e-4, "{rate} a second");
+}
+
+#[test]
+fn a_link_that_goes_down_cuts_a_frame_and_hides_others() {
+    let count = 3_000;
+    let source = Frames::new((0..count).map(|n| numbered(n, 700)));
+    let flaps = Some(Flaps {
+        every: 1_000_000,
+        down: 150_000,
+        seed: 3,
+    });
+    let settings = Settings {
+        flaps,
+        ..settings(3)
+    };
+    let mut network = Network::new(settings.clone(), Box::new(source)).expect("good settings");
+    network.begin(0);
+    let (mut whole, mut open, mut ends, mut downs, mut was_up) = (0u64, 0u64, 0u64, 0, true);
+    for cycle in 0.. {
+        let now = mac_edge(cycle);
+        let up = network.is_up(now);
+        downs += u64::from(was_up && !up);
+        was_up = up;
+        if !up {
+            ends += u64::from(open > 0);
+            open = 0;
+            assert!(network.receive(now).is_none());
+            continue;
+        }
+        if let Some(beat) = network.receive(now) {
+            open = if beat.last { 0 } else { open + 1 };
+            whole += u64::from(beat.last);
+        } else if network.is_at_end() {
+            break;
+        }
+    }
+    let counters = network.counters();
+    assert!(downs > 50, "{downs}");
+    assert_eq!(
+        (counters.cut.frames, counters.delivered.total().frames),
+        (ends, whole)
+    );
+    assert!(counters.dark.frames > ends && ends > 20, "{counters:?}");
+    let all = ends + whole + counters.dark.frames;
+    assert_eq!(all, u64::from(count));
+    for (every, down) in [(1_000_000, 99_999), (1_000_000, 250_001)] {
+        let flaps = Some(Flaps {
+            every,
+            down,
+            seed: 0,
+        });
+        let settings = Settings {
+            flaps,
+            ..settings.clone()
+        };
+        let refused = Network::new(settings, Box::new(Frames::new([])));
+        let text = refused.expect_err("cannot be").to_string();
+        assert!(text.contains("flaps.down"), "{text}");
+    }
 }
 
 #[test]
