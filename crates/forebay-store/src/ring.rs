@@ -12,6 +12,16 @@ use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
 use crate::{Damage, Entry, Error, PAGE, Result, pages};
 
+/// Whether an extent is not what its index record says: its payload is damaged, or its header block is, and
+/// lies where it cannot be written anew, since something newer may be there.
+fn is_gone(recording: &Recording<'_>, row: &Row, newer: &Cover) -> bool {
+    match recording.payload(row, &mut |_| Ok(())) {
+        Ok(Some(Damage::Crc { .. })) => true,
+        Ok(Some(Damage::Page(_))) => newer.touches(&(recording.extent(row).at..row.address)),
+        _ => false,
+    }
+}
+
 /// Stream, object, offset and checksum of an extent.
 type Key = (u16, u64, u64, u32);
 
@@ -297,8 +307,7 @@ impl Ring {
             if !claimed.touches(&range) {
                 continue;
             }
-            let damage = || recording.payload(&row, &mut |_| Ok(()));
-            if fronts.touches(&range) || matches!(damage(), Ok(Some(Damage::Crc { .. }))) {
+            if fronts.touches(&range) || is_gone(recording, &row, &claimed) {
                 *self.void.entry(block).or_default() |= 1 << slot;
             }
         }
@@ -327,12 +336,9 @@ impl Ring {
                     continue;
                 }
                 self.judged += 1;
-                let damage = recording.payload(row, &mut |_| Ok(()));
-                match damage {
-                    Ok(Some(Damage::Crc { .. })) => {
-                        *self.void.entry(number).or_default() |= 1 << slot;
-                    }
-                    _ => self.kept.push(recording.extent(row).range()),
+                match is_gone(recording, row, &self.claimed) {
+                    true => *self.void.entry(number).or_default() |= 1 << slot,
+                    false => self.kept.push(recording.extent(row).range()),
                 }
             }
         }

@@ -11,13 +11,14 @@ use std::process::{Command, Stdio};
 use forebay_spec::store::index::Row;
 use forebay_spec::store::superblock::Mode;
 use forebay_spec::store::tar;
+use forebay_spec::stripes::Stripes;
 use forebay_store::{
     Disk, Entry, Extent, Format, IndexSize, Memory, Options, PAGE, Recording, Repair, Scan, Writer,
     format, pages, repair,
 };
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use volatile::Volatile;
+use volatile::{Shape, Volatile};
 
 const IMAGE: usize = (3 << 20) + (3 << 19);
 
@@ -133,10 +134,11 @@ impl Work {
             };
             let bytes = payload(number, *length);
             let put = writer.put(&about, &mut &bytes[..], *length as u64);
-            // A block that is full was flushed; with samples it may end within an object.
+            // A block that is full was flushed; with samples it may end within an object. Where data
+            // stay near the index blocks are written before they are full.
             let before = writer.summary();
             put.map_err(|error| (promised, error))?;
-            if before.blocks > blocks && before.rows % crate::ROWS as u64 == 0 {
+            if !self.near && before.blocks > blocks && before.rows % crate::ROWS as u64 == 0 {
                 promised = number + 1;
             }
             blocks = before.blocks;
@@ -268,7 +270,13 @@ fn gnu_tar_lists(data: &[u8]) -> usize {
 }
 
 /// Looks at what is left, repairs it, and looks again.
-fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: bool) {
+fn check(
+    left: Vec<u8>,
+    (work, shape): (&Work, Shape),
+    must: &[u64],
+    random: &mut Pcg64Mcg,
+    gnu: bool,
+) {
     let there = |found: &BTreeMap<(u64, u64), Row>| {
         for object in must {
             assert!(
@@ -286,7 +294,7 @@ fn check(left: Vec<u8>, work: &Work, must: &[u64], random: &mut Pcg64Mcg, gnu: b
     let whole = whole(&disk, work, &before);
     if below(random, 3) == 0 {
         // Power is lost once more, while it is repaired.
-        let cut = Volatile::new(disk.bytes(), below(random, 12));
+        let cut = Volatile::new(shape, disk.bytes(), below(random, 12));
         let _ = mend(&cut);
         disk = Memory::new(cut.after_the_cut(4096, random));
         let again = rows(&disk, work, None);
@@ -365,8 +373,8 @@ fn must(work: &Work, disk: &Volatile, promised: u64) -> Vec<u64> {
     (0..promised).filter(survives).collect()
 }
 
-fn run(work: &Work, image: Vec<u8>, cut: u64) -> (Volatile, u64) {
-    let disk = Volatile::new(image, cut);
+fn run(work: &Work, shape: Shape, image: Vec<u8>, cut: u64) -> (Volatile, u64) {
+    let disk = Volatile::new(shape, image, cut);
     let mut writer = work.writer(&disk);
     let promised = match work.write(&mut writer, |mark| disk.mark(mark)) {
         Ok(promised) if !work.close => promised,
@@ -379,26 +387,63 @@ fn run(work: &Work, image: Vec<u8>, cut: u64) -> (Volatile, u64) {
     (disk, promised)
 }
 
-#[test]
-fn power_is_lost_at_random_instants() {
+/// Cuts power at random instants: a number that the environment may say.
+fn lose_power(shape: impl Fn(&mut Pcg64Mcg) -> Shape, usual: u64) {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("a number"));
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let cuts = std::env::var("CUTS").map_or(1000, |cuts| cuts.parse().expect("a number"));
+    let cuts = std::env::var("CUTS").map_or(usual, |cuts| cuts.parse().expect("a number"));
     let mut instants = 0;
     while instants < cuts {
         let work = Work::random(&mut random);
-        let image = work.image();
-        let (whole, _) = run(&work, image.clone(), u64::MAX);
+        let (image, shape) = (work.image(), shape(&mut random));
+        let (whole, _) = run(&work, shape, image.clone(), u64::MAX);
         for _ in 0..25 {
             let cut = below(&mut random, whole.operations() + 1);
-            let (disk, promised) = run(&work, image.clone(), cut);
+            let (disk, promised) = run(&work, shape, image.clone(), cut);
             let block = [512, 4096, 4096, 4096][below(&mut random, 4) as usize];
             let left = disk.after_the_cut(block, &mut random);
             let must = must(&work, &disk, promised);
-            check(left, &work, &must, &mut random, instants % 100 == 0);
+            let all = (&work, shape);
+            check(left, all, &must, &mut random, instants % 100 == 0);
             instants += 1;
         }
     }
+}
+
+/// Several drives with stripe units of any size.
+fn several(drives: u64, parity: bool) -> impl Fn(&mut Pcg64Mcg) -> Shape {
+    move |random| {
+        Shape::Several(Stripes {
+            drives,
+            stripe_unit: 4096 << below(random, 5),
+            parity,
+        })
+    }
+}
+
+#[test]
+fn power_is_lost_at_random_instants() {
+    lose_power(|_| Shape::One, 1000);
+}
+
+#[test]
+fn power_is_lost_over_two_drives() {
+    lose_power(several(2, false), 300);
+}
+
+#[test]
+fn power_is_lost_over_three_drives() {
+    lose_power(several(3, false), 300);
+}
+
+#[test]
+fn power_is_lost_over_two_drives_and_parity() {
+    lose_power(several(3, true), 200);
+}
+
+#[test]
+fn power_is_lost_over_three_drives_and_parity() {
+    lose_power(several(4, true), 200);
 }
 
 #[test]
@@ -432,12 +477,13 @@ fn power_is_lost_at_each_write_of_a_small_recording() {
             close: true,
         };
         let image = work.image();
-        let (whole, _) = run(&work, image.clone(), u64::MAX);
+        let (whole, _) = run(&work, Shape::One, image.clone(), u64::MAX);
         for cut in 0..=whole.operations() {
-            let (disk, promised) = run(&work, image.clone(), cut);
+            let (disk, promised) = run(&work, Shape::One, image.clone(), cut);
             let left = disk.after_the_cut(4096, &mut random);
             let must = must(&work, &disk, promised);
-            check(left, &work, &must, &mut random, cut % 50 == 0);
+            let all = (&work, Shape::One);
+            check(left, all, &must, &mut random, cut % 50 == 0);
         }
     }
 }
