@@ -29,6 +29,8 @@ nightly: export FOREBAY := build/forebay
 nightly: setup-test build/forebay build/clusters ## all of `make test`, and the tests that take minutes each
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) --full
 	@$(PYTHON) -m pytest -q -m nightly tests/cli tb
+	@seed=$$(date +%-j); echo "power cuts with SEED=$$seed"; \
+	    SEED=$$seed CUTS=3000 cargo test --locked -q -p forebay-store --test it power_is_lost
 	@build/forebay swarm --seeds 0..20000 --keep-going
 	@$(PYTHON) scripts/soaks.py
 	@$(PYTHON) scripts/soaks.py --long

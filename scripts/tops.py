@@ -280,7 +280,9 @@ class Tops:
         pins = ["    input wire clk,", "    input wire rst,"]
         if mac:
             pins += ["", "    // Of the MAC."]
-            pins += [f"    input wire {kind}_{way}," for way in ("rx", "tx") for kind in ("clk", "rst")]
+            pins += [
+                f"    input wire {kind}_{way}," for way in ("rx", "tx") for kind in ("clk", "rst")
+            ]
             pins += [
                 "",
                 "    // Of processing elements with their own clock; without any: clk and rst.",

@@ -33,13 +33,13 @@ module fb_net_mac_rx
     output logic cut,  // for one cycle of clk_rx: a reset has ended a frame
     output logic lost, // for one cycle of clk_rx: a frame has found no room
 
-    input  wire                         clk,
-    input  wire                         rst,
-    output logic                        m_axis_mac_tvalid,
-    output logic  [ USER_DATA_BITS-1:0] m_axis_mac_tdata,
-    output logic  [USER_BEAT_BYTES-1:0] m_axis_mac_tkeep,
-    output logic                        m_axis_mac_tlast,
-    output logic                        m_axis_mac_tuser
+    input  wire                        clk,
+    input  wire                        rst,
+    output logic                       m_axis_mac_tvalid,
+    output logic [ USER_DATA_BITS-1:0] m_axis_mac_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_mac_tkeep,
+    output logic                       m_axis_mac_tlast,
+    output logic                       m_axis_mac_tuser
 );
 
   localparam int unsigned Width = USER_DATA_BITS + USER_BEAT_BYTES + 2;

@@ -7,7 +7,7 @@
 // Handshake:   AXI4-Stream; from the MAC without TREADY. AXI4-Lite, 64 bit, one access at a time.
 // Latency:     as its parts.
 // Throughput:  a beat in every cycle on each stream.
-// Clocks:      the MAC's two may be apart; all but fb_net_mac_rx works in that of sending. `rst` resets
+// Clocks:      the MAC's two may differ; all but fb_net_mac_rx works in that of sending. `rst` resets
 //              everything. `rst_rx` and `rst_tx` are the MAC's own: frames that they cut end as damaged,
 //              or are dropped, what has come before goes on, and nothing but pause is forgotten.
 // Limits:      `rst` is held for four cycles of the slowest clock. Settings but packets cross to clk_tx
@@ -31,11 +31,11 @@ module fb_net_port
     input wire clk_rx,
     input wire rst_rx,
 
-    input  wire                        s_axis_mac_tvalid,
-    input  wire  [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
-    input  wire  [USER_BEAT_BYTES-1:0] s_axis_mac_tkeep,
-    input  wire                        s_axis_mac_tlast,
-    input  wire                        s_axis_mac_tuser,   // with TLAST: damaged
+    input wire                       s_axis_mac_tvalid,
+    input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
+    input wire [USER_BEAT_BYTES-1:0] s_axis_mac_tkeep,
+    input wire                       s_axis_mac_tlast,
+    input wire                       s_axis_mac_tuser,   // with TLAST: damaged
 
     input wire clk_tx,
     input wire rst_tx,

@@ -19,7 +19,7 @@ module fb_net_tx_mux
 (
     input wire clk,
     input wire rst,
-    input wire rst_link,  // the MAC is in reset
+    input wire rst_link, // the MAC is in reset
 
     input wire silent,  // begin no frame but pause frames
 

@@ -18,7 +18,7 @@ RX_PS, BEAT = 3104, 64
 
 @dataclass
 class Frame:
-    """Beats of 64 bytes as numbers, the last one's bytes, whether the MAC says that it is damaged."""
+    """Beats of 64 bytes as numbers, the last one's bytes, whether it is damaged."""
 
     beats: list[int]
     keep: int

@@ -137,7 +137,7 @@ async def whole(dut, found: list[bytes]) -> None:
 
 @cocotb.test()
 async def a_link_that_flaps(dut) -> None:
-    """What is left of a frame in which the MAC is reset is dropped; all others are whole, in order."""
+    """Of a frame in which the MAC is reset the rest is dropped; all others are whole, in order."""
     bench, found, sent = Bench(dut), [], []
     await bench.start(None)
     dut.m_axis_mac_tready.value = 1
