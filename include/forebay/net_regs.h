@@ -18,7 +18,7 @@ extern "C" {
 #define NET__VERSION__MINOR_bm 0xff00
 #define NET__VERSION__MINOR_bp 8
 #define NET__VERSION__MINOR_bw 8
-#define NET__VERSION__MINOR_reset 0x0
+#define NET__VERSION__MINOR_reset 0x1
 #define NET__VERSION__MAJOR_bm 0xffff0000
 #define NET__VERSION__MAJOR_bp 16
 #define NET__VERSION__MAJOR_bw 16

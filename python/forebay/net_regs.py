@@ -124,7 +124,7 @@ FIELDS = {
 }
 
 RESETS = {
-    "version": 0x314E424600010000,
+    "version": 0x314E424600010100,
     "address": 0x0,
     "filter": 0xFB0100000000,
     "limit": 0x233A,

@@ -1197,7 +1197,7 @@ module fb_net_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h0;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h1;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h1;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h314e4246;
         end

@@ -208,7 +208,7 @@ def test_a_drive_that_hangs(forebay: Run, tmp_path: Path) -> None:
 
 
 def test_a_link_that_flaps(forebay: Run, tmp_path: Path) -> None:
-    """The MAC is reset in mid-frame: each frame is counted, what is whole is stored, and it goes on."""
+    """The MAC is reset in mid-frame: each frame is counted, what is whole is stored; it goes on."""
     drive = '[[ssd]]\nimage = "drive.img"\nsize = "64MiB"\n'
     (tmp_path / "x.toml").write_text(drive)
     line = ["record", tmp_path / "x.toml", "--generate", "6MiB", "--object", "30KB"]
