@@ -87,6 +87,24 @@ def test_a_recording_over_three_drives(forebay: Run, tmp_path: Path) -> None:
     assert sent["found"] == 3 and not sent["wrong"]
 
 
+@pytest.mark.nightly
+def test_a_gigabyte_at_line_rate(forebay: Run, tmp_path: Path) -> None:
+    """Three drives take 100 Gb/s; what opens from them, shuffled, are the bytes that came."""
+    drive = '[[ssd]]\nprofile = "990pro-2tb"\nimage = "{}"\nsize = "512MiB"\n'
+    text = "".join(drive.format(name) for name in NAMES)
+    (tmp_path / "x.toml").write_text(text + '[sink]\nchunk = "256KiB"\n')
+    words = ("record", tmp_path / "x.toml", "--generate", "1GiB", "--object", "9000000")
+    report = forebay(*words, "--extract", tmp_path / "files", "-o", "json").report
+    assert not report["wrong"] and report["whole_objects"] == 120 and not report["missing_frames"]
+    assert report["gigabytes_per_second"] > 12.3
+    with Recording(members(tmp_path)[::-1]) as recording:
+        rows = list(rows_of(recording.objects()))
+        assert len(rows) == 120
+        for row in rows:
+            file = tmp_path / f"files/object-{row['object']}.bin"
+            assert recording.read(row) == file.read_bytes()
+
+
 def test_each_verb(forebay: Run, packed: tuple[Path, list[bytes]], tmp_path: Path) -> None:
     """All of them work on the members of an array, with one missing as well."""
     here, files = packed
