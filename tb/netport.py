@@ -42,6 +42,7 @@ class Bench:
     def __init__(self, dut, at_line_rate: bool = True) -> None:
         self.dut = dut
         self.offered = self.offered_bytes = 0
+        self.rx_clock: Clock | None = None
         core = {"clock": dut.clk, "reset": dut.rst}
         self.objects = harness.axi_stream(AxiStreamSink, dut, "m_axis_object", **core)
         self.heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head", **core)
@@ -63,7 +64,8 @@ class Bench:
 
     async def start(self, peer: str = PEER_MAC, rx_ps: int = MAC_PS, **others: int) -> None:
         """Start all clocks, reset, and write the settings."""
-        Clock(self.dut.clk_rx, rx_ps, unit="ps").start()
+        self.rx_clock = Clock(self.dut.clk_rx, rx_ps, unit="ps")
+        self.rx_clock.start()
         Clock(self.dut.clk_tx, MAC_PS, unit="ps").start()
         Clock(self.dut.clk, CORE_PS, unit="ps").start()
         await self.reset()

@@ -11,8 +11,9 @@
 //              a cycle of clk_rx.
 // Throughput:  a beat in every cycle of the slower clock. Frames have pauses between them, so that no
 //              clock of a 100G MAC is too slow.
-// Limits:      both resets are held together for four cycles of the slower clock. clk_rx may stop at
-//              any time, but each of its pulses is whole. 512-bit registers: none.
+// Limits:      `rst` ends behind `rst_rx`, and both are held together for four cycles of the slower
+//              clock. clk_rx may stop at any time, but each of its pulses is whole. 512-bit
+//              registers: none.
 // Does not implement: the check sequence; the MAC checks it and says so by TUSER.
 
 `default_nettype none

@@ -10,8 +10,8 @@
 // Clocks:      the MAC's two may differ; all but fb_net_mac_rx works in that of sending. `rst` resets
 //              everything. `rst_rx` and `rst_tx` are the MAC's own: frames that they cut end as damaged,
 //              or are dropped, what has come before goes on, and nothing but pause is forgotten.
-// Limits:      `rst` is held for four cycles of the slowest clock. Settings but packets cross to clk_tx
-//              as they are: they are written while nothing is received or sent, and timing
+// Limits:      `rst` is held for four cycles of clk_tx and clk, which run meanwhile; clk_rx may stand
+//              still. `rst`, `rst_rx` and `rst_tx` come from flip-flops. Settings but packets cross to clk_tx as they are: they are written while nothing is received or sent, and timing
 //              constraints leave their paths out.
 // Does not implement: the MAC.
 
@@ -136,7 +136,7 @@ module fb_net_port
   );
 
   // --------------------------------------------------------------------------------------- resets
-  logic clk_mac, rst_mac, rst_rx_side;
+  logic clk_mac, rst_mac, rst_rx_side, rst_rx_mac, rst_rx_core, link_down;
   assign clk_mac = clk_tx;
 
   fb_common_reset u_reset_mac (
@@ -149,6 +149,26 @@ module fb_net_port
       .clk(clk_rx),
       .rst_async(rst),
       .rst(rst_rx_side)
+  );
+
+  // Who takes something out of clk_rx leaves reset behind that clock, which may have stood still.
+  (* async_reg = "true" *) logic mac_meta_q, mac_seen_q;  // in clk_mac
+  (* async_reg = "true" *) logic core_meta_q, core_seen_q;  // in clk
+  assign rst_rx_mac  = rst_mac || mac_seen_q;
+  assign rst_rx_core = rst || core_seen_q;
+
+  always_ff @(posedge clk_mac) begin : see_in_mac
+    {mac_seen_q, mac_meta_q} <= {mac_meta_q, rst_rx_side};
+  end
+
+  always_ff @(posedge clk) begin : see_in_core
+    {core_seen_q, core_meta_q} <= {core_meta_q, rst_rx_side};
+  end
+
+  fb_common_reset u_link_down (
+      .clk(clk_mac),
+      .rst_async(rst_rx),
+      .rst(link_down)
   );
 
   // -------------------------------------------------------------------------------------- receive
@@ -168,7 +188,7 @@ module fb_net_port
       .cut,
       .lost,
       .clk(clk_mac),
-      .rst(rst_mac),
+      .rst(rst_rx_mac),
       .m_axis_mac_tvalid(mac_valid),
       .m_axis_mac_tdata(mac_data),
       .m_axis_mac_tkeep(mac_keep),
@@ -254,7 +274,7 @@ module fb_net_port
   // A link that has come up again asks for no silence, and knows of none.
   fb_net_pause_in u_pause_in (
       .clk(clk_mac),
-      .rst(rst_mac || rst_tx),
+      .rst(rst_mac || rst_tx || link_down),
       .cfg_watchdog(out.pause_control.watchdog.value),
       .pause,
       .silent,
@@ -266,7 +286,7 @@ module fb_net_port
       .LevelBits(LevelBits)
   ) u_pause_out (
       .clk(clk_mac),
-      .rst(rst_mac || rst_tx),
+      .rst(rst_mac || rst_tx || link_down),
       .cfg_enable(out.pause_control.ask.value),
       .cfg_mac(out.address.mac.value),
       .cfg_priority(out.pause_control.by_class.value),
@@ -449,7 +469,7 @@ module fb_net_port
       .s_rst  (rst_rx_side),
       .s_pulse(cut),
       .m_clk  (clk),
-      .m_rst  (rst),
+      .m_rst  (rst_rx_core),
       .m_count(cuts)
   );
 
@@ -458,7 +478,7 @@ module fb_net_port
       .s_rst  (rst_rx_side),
       .s_pulse(lost),
       .m_clk  (clk),
-      .m_rst  (rst),
+      .m_rst  (rst_rx_core),
       .m_count(losses)
   );
 

@@ -29,6 +29,8 @@ pub(crate) struct Mac {
     held: Held,
     /// The link is.
     down: bool,
+    /// It is reset together with the core.
+    with_core: bool,
 }
 
 impl Mac {
@@ -42,6 +44,7 @@ impl Mac {
             receives: false,
             held: Held::new(CHANNEL, [out.data, out.keep, out.last, out.user]),
             down: false,
+            with_core: false,
         }
     }
 
@@ -128,20 +131,23 @@ impl Mac {
     fn set_link(&mut self, model: &mut Model, up: bool) {
         if up == self.down {
             self.down = !up;
-            for reset in self.pins.resets {
-                model.set(reset, u64::from(!up));
-            }
+            self.drive_resets(model);
         }
         if !up {
             self.held.reset();
         }
     }
 
+    fn drive_resets(&self, model: &mut Model) {
+        for reset in self.pins.resets {
+            model.set(reset, u64::from(self.down || self.with_core));
+        }
+    }
+
     /// The reset of this clock.
     pub fn set_reset(&mut self, model: &mut Model, now: Time, on: bool) {
-        for reset in self.pins.resets {
-            model.set(reset, u64::from(on));
-        }
+        self.with_core = on;
+        self.drive_resets(model);
         if on {
             self.held.reset();
             if let Some(network) = &mut self.network {

@@ -68,7 +68,7 @@ pub struct Array<'d> {
     parts: Vec<Option<Part<'d>>>,
     complaints: Vec<String>,
     /// Superblocks that are damaged, or differ.
-    damaged: Vec<Damaged>,
+    damaged: u64,
     /// Held while a stripe changes; true: the members know which of them are missing.
     marked: Mutex<bool>,
 }
@@ -76,13 +76,6 @@ pub struct Array<'d> {
 /// By how much the generation grows with a change. A member that is further behind, though the newest has
 /// it, was replaced by another one; md leaves out one that is two behind.
 const STEP: u64 = 2;
-
-/// A superblock that is to be written anew: of which member, and where.
-#[derive(Clone, Copy, Debug)]
-struct Damaged {
-    member: usize,
-    at: u64,
-}
 
 /// What the member superblock of a drive says; none: it is a member of no array.
 #[must_use]
@@ -167,7 +160,7 @@ impl End {
     /// and md's the one counts that was written later.
     fn newest(&self, member: &Member) -> (u64, u32) {
         match &self.md {
-            Ok(md) if md.fixed.events > member.generation => {
+            Ok(md) if md.fixed.events > member.generation && member.differs(md).is_none() => {
                 let all = member::all(member.stripes.drives);
                 (md.fixed.events, present(md) & all)
             }
@@ -176,11 +169,11 @@ impl End {
     }
 }
 
-/// A bit for each member that md has in its array.
+/// A bit for each member that md has in its array; those that are faulty or spare are not.
 fn present(md: &Md) -> u32 {
-    let roles = md.roles.iter().enumerate();
-    let there = roles.filter(|(_, role)| **role != md::FAULTY);
-    there.fold(0, |all, (number, _)| all | 1 << number)
+    let roles = md.roles.iter().zip(0u16..);
+    let there = roles.filter(|(role, number)| **role == *number);
+    there.fold(0, |all, (_, number)| all | 1 << number)
 }
 
 /// A drive that does not take its superblocks.
@@ -244,8 +237,16 @@ pub fn replace<'d>(
             "take a larger drive",
         ));
     }
-    // The one that was there before stays out, whatever becomes of the new one.
+    // The one that was there before stays out, whatever becomes of the new one, and the new one is none
+    // before it has all.
     array.mark(&mut false).map_err(at_the_end)?;
+    for at in member::places(new.disk.len()).into_iter().flatten() {
+        write(&*new.disk, at, &[0; PAGE_BYTES])?;
+    }
+    if let Some(at) = md::place(new.disk.len()) {
+        write(&*new.disk, at, &[0; PAGE_BYTES])?;
+    }
+    flush(&*new.disk)?;
     for (at, bytes) in cut(COPIED, 0, each) {
         let mut sum = vec![0; bytes as usize];
         let read = array.read_part(missing, at, &mut sum);
@@ -267,8 +268,9 @@ pub fn replace<'d>(
     };
     array.parts[missing] = Some(new);
     let generation = array.about[missing].generation.saturating_add(2 * STEP);
+    // The new one last: until then who opens the others alone finds that one of them is missing.
     let rest = (0..array.parts.len()).filter(|one| *one != missing);
-    for number in [missing].into_iter().chain(rest) {
+    for number in rest.chain([missing]) {
         let about = Member {
             generation,
             present: member::all(array.stripes().drives),
@@ -279,12 +281,40 @@ pub fn replace<'d>(
     Ok(array.facts())
 }
 
+/// Bytes of each drive that would hold stripe units.
+fn each_of(parts: &[Part<'_>], stripes: Stripes) -> Result<u64> {
+    let remedy = "take 2 to 8 drives, larger ones, or a smaller stripe unit";
+    let cannot = |why: String| refused(format!("such an array cannot be: {why}"), remedy);
+    stripes.check().map_err(|error| cannot(error.to_string()))?;
+    let least = parts.iter().map(|part| part.disk.len()).min().unwrap_or(0);
+    match stripes.each(member::room(least)) {
+        0 => Err(cannot(format!(
+            "the smallest drive has {least} bytes, and a member has a stripe unit of {} and {} of superblocks",
+            stripes.stripe_unit,
+            member::TAIL_BYTES
+        ))),
+        each => Ok(each),
+    }
+}
+
 fn names(parts: &[Part<'_>]) -> String {
     let names: Vec<_> = parts.iter().map(|part| part.name.as_str()).collect();
     names.join(", ")
 }
 
 impl<'d> Array<'d> {
+    /// Bytes that an array of these drives would have.
+    ///
+    /// # Errors
+    /// Drives that are too many, too few or too small.
+    pub fn bytes_of(parts: &[Part<'_>], asked: Stripes) -> Result<u64> {
+        let stripes = Stripes {
+            drives: parts.len() as u64,
+            ..asked
+        };
+        Ok(each_of(parts, stripes)? * stripes.data_drives())
+    }
+
     /// Makes an array of drives in this order, whatever is on them: writes the superblocks of all.
     ///
     /// # Errors
@@ -294,8 +324,7 @@ impl<'d> Array<'d> {
             drives: parts.len() as u64,
             ..asked
         };
-        let least = parts.iter().map(|part| part.disk.len()).min().unwrap_or(0);
-        let each = stripes.each(member::room(least));
+        let each = each_of(&parts, stripes)?;
         let own = *Uuid::new_v4().as_bytes();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let about = parts.iter().zip(0..).map(|(part, number)| Member {
@@ -318,7 +347,7 @@ impl<'d> Array<'d> {
             about: about.collect(),
             parts: parts.into_iter().map(Some).collect(),
             complaints: Vec::new(),
-            damaged: Vec::new(),
+            damaged: 0,
             marked: Mutex::new(true),
         };
         for member in &array.about {
@@ -370,13 +399,30 @@ impl<'d> Array<'d> {
             .iter()
             .flatten()
             .map(|(end, member)| end.newest(member));
-        let (generation, present) = newest.max_by_key(|newest| newest.0).unwrap_or_default();
+        let newest: Vec<_> = newest.collect();
+        let (generation, present) = newest
+            .iter()
+            .copied()
+            .max_by_key(|newest| newest.0)
+            .unwrap_or_default();
+        if newest
+            .iter()
+            .any(|other| other.0 == generation && other.1 != present)
+        {
+            return Err(refused(
+                format!(
+                    "members of {} were written without each other",
+                    names(&parts)
+                ),
+                "name those alone that were written last",
+            ));
+        }
         let mut array = Self {
             about: Vec::with_capacity(count),
             said: Vec::with_capacity(count),
             parts: Vec::with_capacity(count),
             complaints: Vec::new(),
-            damaged: Vec::new(),
+            damaged: 0,
             marked: Mutex::new(false),
         };
         let mut order: Vec<_> = parts.into_iter().map(Some).collect();
@@ -394,10 +440,10 @@ impl<'d> Array<'d> {
             match (&part, found) {
                 (Some(part), _) if stale => array.complaints.push(format!(
                     "{} is left out: it is older than the other members, which were written \
-                     without it",
+                     without it; `forebay store repair` of these with --replace brings it back",
                     part.name
                 )),
-                (Some(part), Some((end, _))) => array.look(number, part, end, &about),
+                (Some(part), Some((end, _))) => array.look(part, end, &about),
                 _ => {}
             }
             array.about.push(about);
@@ -416,26 +462,21 @@ impl<'d> Array<'d> {
     }
 
     /// Remembers what of a member's superblocks is damaged, or not as it is to be.
-    fn look(&mut self, number: usize, part: &Part<'_>, end: &End, about: &Member) {
-        let bytes = part.disk.len();
-        let (Some(places), Some(md_at)) = (member::places(bytes), md::place(bytes)) else {
-            return;
-        };
-        let mut wrong = |at, what: &str, why: &str| {
-            self.damaged.push(Damaged { member: number, at });
+    fn look(&mut self, part: &Part<'_>, end: &End, about: &Member) {
+        let mut wrong = |what: &str, why: &str| {
+            self.damaged += 1;
             let text = format!("{what} of {} is damaged: {why}", part.name);
             self.complaints.push(text);
         };
-        let copies = end.copies.iter().zip(places).zip(["first", "second"]);
-        for ((copy, at), which) in copies {
+        for (copy, which) in end.copies.iter().zip(["first", "second"]) {
             if let Err(why) = copy {
-                wrong(at, &format!("the {which} member superblock"), why);
+                wrong(&format!("the {which} member superblock"), why);
             }
         }
         match &end.md {
-            Err(why) => wrong(md_at, "md's superblock", why),
+            Err(why) => wrong("md's superblock", why),
             Ok(md) if about.differs(md).is_some() => {
-                wrong(md_at, "md's superblock", "it is another array's");
+                wrong("md's superblock", "it is another array's");
             }
             Ok(_) => {}
         }
@@ -523,31 +564,18 @@ impl<'d> Array<'d> {
     /// Superblocks that are damaged.
     #[must_use]
     pub fn damaged(&self) -> u64 {
-        self.damaged.len() as u64
+        self.damaged
     }
 
     /// Writes damaged superblocks anew.
     pub fn mend(&self) -> Result<()> {
-        if self.damaged.is_empty() {
+        if self.damaged == 0 {
             return Ok(());
         }
+        // All of those that are there: they may have been written since they were looked at.
         let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*marked || self.parts.iter().any(Option::is_none) {
-            // All of those that are there.
-            *marked = false;
-            return self.mark(&mut marked).map_err(at_the_end);
-        }
-        for Damaged { member, at } in &self.damaged {
-            if let Some(part) = &self.parts[*member] {
-                for (place, page) in superblocks(&self.about[*member]) {
-                    if place == *at {
-                        write(&*part.disk, place, &page)?;
-                        flush(&*part.disk)?;
-                    }
-                }
-            }
-        }
-        Ok(())
+        *marked = false;
+        self.mark(&mut marked).map_err(at_the_end)
     }
 
     /// Writes the superblocks of a member, one copy behind the other: one of them is whole at each
@@ -571,8 +599,14 @@ impl<'d> Array<'d> {
         let there = (0..self.parts.len()).filter(|one| self.parts[*one].is_some());
         let mut there: Vec<_> = there.collect();
         let present = there.iter().fold(0, |all, one| all | 1 << one);
-        // Should this be cut off, none is more than a step behind.
+        // A change that was cut off is finished first, so that none is more than a step behind.
         there.sort_by_key(|one| self.said[*one]);
+        for number in &there {
+            let about = &self.about[*number];
+            if self.said[*number] < about.generation {
+                self.write_superblocks(about)?;
+            }
+        }
         for number in there {
             let about = &self.about[number];
             let about = Member {
@@ -610,8 +644,12 @@ impl<'d> Array<'d> {
         match read {
             Err(error) if self.stripes().parity => {
                 let mut sum = vec![0; into.len()];
-                self.add_others(number, number, at, &mut sum)
-                    .map_err(|_| error)?;
+                let others = self.add_others(number, number, at, &mut sum);
+                // Of a member that is there its own error says more.
+                others.map_err(|other| match self.disk(number) {
+                    Some(_) => error,
+                    None => other,
+                })?;
                 into.copy_from_slice(&sum);
                 Ok(())
             }

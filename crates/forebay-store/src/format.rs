@@ -80,12 +80,13 @@ const BLOCK: u64 = tar::BYTES as u64;
 /// Bytes at the beginning that are looked at for what another program may have put there.
 const LOOK: usize = 1 << 20;
 
-/// Whether the disk holds no data: only zeros in front of the first partition.
+/// Whether the disk holds no data: only zeros in front of the first partition, and it is no member of an
+/// array.
 pub fn is_blank(disk: &dyn Disk) -> Result<bool> {
     let length = disk.len().min(LOOK as u64) as usize;
     let mut head = vec![0; length];
     read(disk, 0, &mut head)?;
-    Ok(head.iter().all(|byte| *byte == 0))
+    Ok(head.iter().all(|byte| *byte == 0) && crate::member_of(disk).is_none())
 }
 
 impl Format {
@@ -190,6 +191,14 @@ impl Format {
         })?;
         Ok((superblock, superblocks))
     }
+}
+
+/// Whether a recording like this fits on a disk with these bytes.
+///
+/// # Errors
+/// Settings that cannot be, or a disk that is too small.
+pub fn fits(bytes: u64, settings: &Format) -> Result<()> {
+    settings.superblock(bytes, Session([0; 16])).map(|_| ())
 }
 
 /// Makes a recording of a disk. What was there is lost, in whole or in part.

@@ -51,7 +51,7 @@ pub use extent::{Damage, Payload};
 pub use facts::{Facts, Place, Totals};
 pub use files::{CAPTURE_NAME, Extracted};
 pub use form::Form;
-pub use format::{Format, IndexSize, format, is_blank};
+pub use format::{Format, IndexSize, fits, format, is_blank};
 pub use index::{Bounds, Entry, Rows};
 pub use key::{Key, RecordingKey};
 pub use listing::{Object, Objects, Record};

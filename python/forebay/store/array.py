@@ -20,6 +20,9 @@ from forebay.store.layout import PAGE
 PathLike = str | os.PathLike[str]
 # By how much the generation grows with a change: who is further behind was replaced.
 STEP = 2
+# Linux's superblock of a member, version 1.0 (linux/raid/md_p.h).
+MD_MAGIC, MD_BYTES = 0xA92B4EFC, 256
+MD_EVENTS_AT, MD_SUM_AT, MD_ROLES_AT = 200, 216, 220
 
 
 @dataclass(frozen=True)
@@ -97,13 +100,52 @@ def _places(drive_bytes: int) -> tuple[int, int]:
     return first, first + 2 * PAGE
 
 
+def _page(disk: Disk, at: int) -> bytes:
+    """Return a page; nothing where it cannot be read."""
+    try:
+        return disk.read(at, PAGE)
+    except StoreError:
+        return b""
+
+
 def _member(disk: Disk) -> Member | None:
-    """Return the member superblock of a drive, the copy with the greater generation."""
+    """Return the member superblock of a drive, the copy with the greater generation.
+
+    Where Linux's md has written later, its superblock says who has what was written last.
+    """
     if disk.bytes < layout.TAIL_BYTES:
         return None
-    copies = [parse(disk.read(at, PAGE), disk.bytes) for at in _places(disk.bytes)]
+    first, second = _places(disk.bytes)
+    copies = [parse(_page(disk, at), disk.bytes) for at in (first, second)]
     good = [copy for copy in copies if copy is not None]
-    return max(good, key=lambda copy: copy.generation, default=None)
+    if not good:
+        return None
+    member = max(good, key=lambda copy: copy.generation)
+    md = _md(_page(disk, first + PAGE), member)
+    if md is None or md[0] <= member.generation:
+        return member
+    return replace(member, generation=md[0], present=md[1])
+
+
+def _md(page: bytes, member: Member) -> tuple[int, int] | None:
+    """Events of md's superblock, and a bit for each member that is in its array."""
+    if len(page) != PAGE or struct.unpack_from("<II", page) != (MD_MAGIC, 1):
+        return None
+    roles = struct.unpack_from("<I", page, MD_ROLES_AT)[0]
+    if roles > (PAGE - MD_BYTES) // 2:
+        return None
+    end = MD_BYTES + 2 * roles
+    words = [*struct.unpack_from(f"<{end // 4}I", page)]
+    says, words[MD_SUM_AT // 4] = words[MD_SUM_AT // 4], 0
+    total = sum(words) + (struct.unpack_from("<H", page, end - 2)[0] if end % 4 else 0)
+    if says != (total + (total >> 32)) & 0xFFFFFFFF:
+        return None
+    array, number = page[16:32], struct.unpack_from("<I", page, 160)[0]
+    if array != member.array.bytes or number != member.number:
+        return None
+    has = struct.unpack_from(f"<{roles}H", page, MD_BYTES)
+    present = sum(1 << n for n, role in enumerate(has[: member.drives]) if role == n)
+    return struct.unpack_from("<Q", page, MD_EVENTS_AT)[0], present
 
 
 class Array:
@@ -128,6 +170,12 @@ class Array:
         of = next(member for _, member in found if member is not None)
         disks = _by_number(found, of)
         newest = max((member for _, member in disks.values()), key=lambda one: one.generation)
+        same = [one for _, one in disks.values() if one.generation == newest.generation]
+        if any(one.present != newest.present for one in same):
+            raise StoreError(
+                f"members of array {of.array} were written without each other",
+                "name those alone that were written last",
+            )
         self._members: list[Disk | None] = [None] * of.drives
         for number, (disk, member) in disks.items():
             if newest.has(number) and member.generation + STEP >= newest.generation:

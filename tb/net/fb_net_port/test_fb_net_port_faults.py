@@ -434,6 +434,35 @@ async def link_flaps(dut, rx_ps: int) -> None:
 
 
 @cocotb.test()
+async def reset_while_a_clock_stands_still(dut) -> None:
+    """The link is down and clk_rx rests while all is reset: nothing old comes out afterwards."""
+    bench = Bench(dut, at_line_rate=False)
+    await bench.start()
+    for round_ in range(6):
+        for _ in range(random.randrange(1, 9)):
+            bench.rx.send_nowait(frames.on_bus(wire(udp(*Sender().datagrams(0, bytes(900), 1400)))))
+        await bench.rx.wait()
+        await harness.step(dut.clk_rx, random.randrange(1, 30))
+        bench.rx_clock.stop()
+        dut.rst.value = 1
+        await harness.step(dut.clk_tx, 8)
+        await harness.step(dut.clk, 8)
+        dut.rst.value = 0
+        await Timer(random.randrange(50, 500), "ns")
+        bench.rx_clock.start()
+        await Timer(300, "ns")
+        for sink in (bench.objects, bench.heads):
+            sink.clear()
+        assert await bench.statistics("arrivals") == {} and await bench.get("link") == 0
+        await bench.configure()
+        content = random.randbytes(3000)
+        for datagram in Sender(epoch=round_).datagrams(round_, content, 1000):
+            bench.rx.send_nowait(frames.on_bus(wire(udp(datagram))))
+        await bench.settle()
+        assert await bench.object() == (content, True) and bench.objects.empty()
+
+
+@cocotb.test()
 async def reset_in_mid_frame(dut) -> None:
     """Nothing of the frame stays; its rest is one frame more, and the next is whole."""
     bench = Bench(dut, at_line_rate=False)

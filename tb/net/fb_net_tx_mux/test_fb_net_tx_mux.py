@@ -159,19 +159,19 @@ async def a_link_that_flaps(dut) -> None:
     for name in ("answer", "data"):
         await bench.sources[name].wait()
     await harness.step(dut.clk, 60)
+    cut = 0
     for name in ("answer", "data"):
         had = iter(each for each in found if each.startswith(name.encode()))
         offered = [each for of, each in sent if of == name]
         waiting = next(had, None)
-        missing = 0
         for each in offered:
             if each == waiting:
                 waiting = next(had, None)
             else:
-                missing += 1
+                cut += 1
         assert waiting is None, "a frame that was not sent, or twice, or in another order"
-        # Each reset cuts one frame at most, and there were more of them than resets.
-        assert 0 < missing < len(offered) / 2
+    # Each reset cuts one frame at most.
+    assert 0 < cut <= len(sent) / 3
 
 
 @harness.provocation

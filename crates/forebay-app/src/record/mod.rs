@@ -27,7 +27,8 @@ use forebay_spec::store::superblock::{Mode, Superblock, extension as extension_b
 use forebay_spec::streamer::bar0;
 use forebay_spec::stripes::Stripes;
 use forebay_store::{
-    Array, Disk, Entry, Format, IndexSize, Key, Options, Part, assemble, format, is_blank, repair,
+    Array, Disk, Entry, Format, IndexSize, Key, Options, Part, assemble, fits, format, is_blank,
+    repair,
 };
 
 use crate::failure::{Exit, Failure, Result};
@@ -125,10 +126,6 @@ pub fn make_room(
             return Err(occupied(drives));
         }
     }
-    let drives: Box<dyn Disk> = match stripes {
-        Some(stripes) => Box::new(Array::create(drives, stripes, block_bytes as u32)?),
-        None => drives.remove(0).disk,
-    };
     let (mode, stride, extension) = match &sink.layout {
         Kind::Objects { extension } | Kind::Small { extension } => {
             (Mode::Objects, 0, extension.clone())
@@ -147,6 +144,13 @@ pub fn make_room(
         schema,
         key,
         ..Format::default()
+    };
+    let drives: Box<dyn Disk> = match stripes {
+        Some(stripes) => {
+            fits(Array::bytes_of(&drives, stripes)?, &settings)?;
+            Box::new(Array::create(drives, stripes, block_bytes as u32)?)
+        }
+        None => drives.remove(0).disk,
     };
     Ok(format(&*drives, &settings)?)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use forebay_spec::store::Session;
+use forebay_spec::store::member::Member;
 use forebay_store::{FileDisk, member_of};
 use serde::Serialize;
 
@@ -38,24 +39,34 @@ impl FoundArray {
 /// Those of these devices in a folder such as /dev; what cannot be read is passed over.
 #[must_use]
 pub fn arrays(folder: &Path, names: impl IntoIterator<Item = String>) -> Vec<FoundArray> {
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<_, Vec<(Member, String)>> = BTreeMap::new();
     for name in names {
         let path = folder.join(&name);
         let disk = FileDisk::open(&path).ok();
-        let Some(member) = disk.and_then(|disk| member_of(&disk)) else {
-            continue;
-        };
-        let array = found.entry(member.array).or_insert_with(|| FoundArray {
-            uuid: Session(member.array).to_string(),
-            parity: member.stripes.parity,
-            stripe_unit: member.stripes.stripe_unit,
-            members: vec![None; member.stripes.drives as usize],
-        });
-        if let Some(place) = array.members.get_mut(member.number as usize) {
-            *place = Some(path.display().to_string());
+        if let Some(member) = disk.and_then(|disk| member_of(&disk)) {
+            let place = (member, path.display().to_string());
+            found.entry(member.array).or_default().push(place);
         }
     }
-    found.into_values().collect()
+    found.into_values().filter_map(|found| of(&found)).collect()
+}
+
+/// An array of these members; those that the newest leaves out are not here.
+fn of(found: &[(Member, String)]) -> Option<FoundArray> {
+    let newest = found.iter().map(|(member, _)| member);
+    let newest = newest.max_by_key(|member| member.generation)?;
+    let mut members = vec![None; newest.stripes.drives as usize];
+    for (member, path) in found.iter().filter(|(member, _)| newest.has(member.number)) {
+        if let Some(place) = members.get_mut(member.number as usize) {
+            *place = Some(path.clone());
+        }
+    }
+    Some(FoundArray {
+        uuid: Session(newest.array).to_string(),
+        parity: newest.stripes.parity,
+        stripe_unit: newest.stripes.stripe_unit,
+        members,
+    })
 }
 
 /// Whole block devices of this machine, without those of md, loop and the like.

@@ -13,6 +13,7 @@ use forebay_cosim::{
 use forebay_driver::ArrayOptions;
 use forebay_model::{FaultAction, FaultPlan, Trigger};
 use forebay_spec::nvme::Status;
+use forebay_spec::store::member::TAIL_BYTES;
 use forebay_spec::streamer::UserError;
 
 /// Our streamer beside ideal drives, `drives` of them.
@@ -166,7 +167,7 @@ fn a_flush_without_data_goes_to_every_drive() {
 #[test]
 fn the_smallest_drive_decides_the_capacity() {
     let mut config = array(3, 65536);
-    let bytes = 10 * 65536 + 512;
+    let bytes = 10 * 65536 + 512 + TAIL_BYTES;
     for namespace in &mut config.more_drives[1].profile.namespaces {
         namespace.bytes = bytes;
     }

@@ -13,6 +13,7 @@ use forebay_driver::{ArrayOptions, Layout};
 use forebay_model::{FaultAction, FaultPlan, Trigger};
 use forebay_rtl::Source;
 use forebay_spec::nvme::Status;
+use forebay_spec::store::member::TAIL_BYTES;
 use forebay_spec::streamer::UserError;
 
 /// Rows that the tests work on.
@@ -362,7 +363,7 @@ fn a_range_that_cannot_be_read_is_rebuilt_once_its_drive_is_given_up() {
 fn the_smallest_drive_decides_and_a_row_is_the_block() {
     let mut config = array(3, 65536);
     for namespace in &mut config.more_drives[1].profile.namespaces {
-        namespace.bytes = 10 * 65536 + 512;
+        namespace.bytes = 10 * 65536 + 512 + TAIL_BYTES;
     }
     let mut system = system(config);
     let (row, bytes) = (row(&system), system.session().expect("up").facts().bytes());

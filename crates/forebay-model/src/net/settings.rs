@@ -193,7 +193,8 @@ pub(super) fn response(quanta: Option<u32>, field: &'static str) -> Result<Optio
     }
 }
 
-/// A link that goes down now and then, in the middle of frames: our MAC is in reset meanwhile.
+/// A link that goes down now and then, in the middle of frames: our MAC is in reset meanwhile. Of what we
+/// send only the frame under way is damaged; what pause the link partner obeys it does not forget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flaps {
     /// From one time to the next on average; each is half of it to half more.

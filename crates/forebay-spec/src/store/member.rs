@@ -327,6 +327,7 @@ impl Member {
             ("array's UUID", uuid(ours.array), uuid(theirs.array)),
             ("member's UUID", uuid(ours.member), uuid(theirs.member)),
             ("level", ours.level.into(), theirs.level.into()),
+            ("feature map", ours.features.into(), theirs.features.into()),
             (
                 "sectors of a stripe unit",
                 ours.stripe_unit.into(),

@@ -2,6 +2,9 @@
 //! Several drives as one disk: bytes are where Linux's md looks for them, members come in any order, and
 //! what does not belong together is named.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use forebay_spec::store::md::{self, Md};
 use forebay_spec::store::member::{self, Member};
 use forebay_spec::stripes::Stripes;
@@ -360,6 +363,120 @@ fn a_member_is_replaced() {
         assert!(complaints.contains(&says), "{complaints}");
         let two = why(&drives, &[missing, rest[0]]);
         assert!(two.contains("of 3 of the array are missing"), "{two}");
+    }
+}
+
+#[test]
+fn what_md_has_written_counts() {
+    // Linux has assembled them without member 0 and written: that one is a spare now.
+    let drives = recorded(&SIZES, stripes(16 << 10, true));
+    let wrote = |number: usize| {
+        rewrite_md(&drives[number], |md| {
+            md.fixed.events += 2;
+            md.roles = [0xffff, 1, 2, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff];
+        })
+    };
+    let all = [Memory::new(drives[0].bytes()), wrote(1), wrote(2)];
+    let disk = opened(&all, &[2, 0, 1]);
+    let complaints = disk.array().expect("an array").complaints().join("; ");
+    assert!(complaints.contains("drive 0 is left out"), "{complaints}");
+    is_whole(&*disk);
+    // One that md made of these drives for another array says nothing of ours, also where ours counts.
+    let foreign = rewrite_md(&drives[1], |md| {
+        md.fixed.events = 17;
+        md.fixed.level = 0;
+    });
+    let all = [
+        Memory::new(drives[0].bytes()),
+        foreign,
+        Memory::new(drives[2].bytes()),
+    ];
+    let disk = assemble(parts(&all, &[0, 1, 2]), true).expect("ours counts");
+    is_whole(&*disk);
+    disk.array().expect("an array").mend().expect("memory");
+    is_whole(&*opened(&all, &[0, 1, 2]));
+}
+
+/// A drive whose power is cut after some writes of all that hang on it.
+struct Cut<'m>(&'m Memory, &'m AtomicUsize);
+
+impl Disk for Cut<'_> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_at(&self, at: u64, into: &mut [u8]) -> std::io::Result<()> {
+        self.0.read_at(at, into)
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+        let left = self
+            .1
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        left.map_err(|_| std::io::ErrorKind::BrokenPipe)?;
+        self.0.write_at(at, bytes)
+    }
+
+    fn flush(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_change_that_is_cut_off_is_finished() {
+    let made = recorded(&[3 * MIB; 4], stripes(16 << 10, true));
+    for cuts in (0..169).map(|n| [n / 13, n % 13]) {
+        let drives: Vec<_> = made
+            .iter()
+            .map(|drive| Memory::new(drive.bytes()))
+            .collect();
+        for cut in cuts {
+            let left = AtomicUsize::new(cut);
+            let part = |n: usize| Part::new(format!("drive {n}"), Box::new(Cut(&drives[n], &left)));
+            let disk = assemble([1, 0, 2].map(part).into(), false).expect("an array");
+            // The first write tells the others that member 3 is missing, nine superblocks or more.
+            let _ = disk.write_at(disk.len() - 4096, &[1; 4096]);
+        }
+        is_whole(&*opened(&drives, &[2, 1, 0]));
+        is_whole(&*opened(&drives, &[3, 2, 1, 0]));
+    }
+}
+
+#[test]
+fn a_replacement_that_is_cut_off_is_not_believed() {
+    let made = recorded(&[3 * MIB; 3], stripes(16 << 10, true));
+    for cut in 0..24 {
+        let mut drives: Vec<_> = made
+            .iter()
+            .map(|drive| Memory::new(drive.bytes()))
+            .collect();
+        drives.push(Memory::new(vec![0x5a; 3 * MIB]));
+        let left = AtomicUsize::new(cut);
+        let part = |n: usize| Part::new(format!("drive {n}"), Box::new(Cut(&drives[n], &left)));
+        let replaced = replace([1, 2].map(part).into(), part(3), &mut |_| true);
+        // The others go on without it, over what member 0 has of an extent.
+        let disk = opened(&drives, &[2, 1]);
+        let at = disk.len() / 2 / 65536 * 65536;
+        disk.write_at(at, &[9; 65536]).expect("within");
+        let mut now = vec![0; disk.len() as usize];
+        disk.read_at(0, &mut now).expect("within");
+        drop(disk);
+        for order in [[1, 2, 3], [2, 0, 1]] {
+            let Ok(disk) = assemble(parts(&drives, &order), false) else {
+                // The new one is none yet.
+                assert!(
+                    order.contains(&3) && replaced.is_err(),
+                    "{order:?} at cut {cut}"
+                );
+                continue;
+            };
+            let mut read = vec![0; now.len()];
+            disk.read_at(0, &mut read).expect("within");
+            assert!(
+                read == now,
+                "an old member of {order:?} is believed at cut {cut}"
+            );
+        }
     }
 }
 

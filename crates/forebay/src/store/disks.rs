@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a recording lies on: an image, a drive, or the members of an array.
 
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use forebay_app::store::{attribute, drive};
@@ -60,6 +63,29 @@ pub fn text(paths: &[PathBuf]) -> String {
         .map(|path| path.display().to_string())
         .collect();
     paths.join(", ")
+}
+
+/// Refuses a drive or image that is named twice.
+pub fn distinct(paths: &[PathBuf]) -> Result<()> {
+    let mut seen = HashMap::new();
+    for path in paths {
+        let Ok(found) = fs::metadata(path) else {
+            continue;
+        };
+        let which = match is_block_device(path) {
+            true => (0, found.rdev()),
+            false => (found.dev(), found.ino()),
+        };
+        if let Some(other) = seen.insert(which, path) {
+            return Err(Failure::input(
+                "a member",
+                path.display(),
+                &format!("that is {} once more", other.display()),
+                "name each drive or image once",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Allows block devices to be overwritten, or files, which need no consent.

@@ -56,6 +56,7 @@ fn settings(args: &StoreFormatArgs, first: &Path) -> Format {
 pub fn run(args: &StoreFormatArgs) -> Result<Exit> {
     let paths = disks::named(&args.disks);
     disks::consent(&paths, &args.consent)?;
+    disks::distinct(&paths)?;
     let there: Vec<_> = paths.iter().filter(|disk| disk.exists()).collect();
     if let (Some(size), [first, ..]) = (args.size, &there[..]) {
         return Err(Failure::input(
@@ -110,6 +111,8 @@ fn make(args: &StoreFormatArgs, paths: &[PathBuf]) -> Result<Exit> {
                 stripe_unit: args.stripe_unit,
                 parity: args.parity,
             };
+            // Nothing is written before it is known to fit.
+            forebay_store::fits(Array::bytes_of(&parts, stripes)?, &settings)?;
             Box::new(Array::create(parts, stripes, settings.block_bytes)?)
         }
     };

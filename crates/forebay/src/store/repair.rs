@@ -38,8 +38,7 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
         false => disks::consent(new, &args.consent)?,
     }
     if let Some(new) = &args.replace {
-        replace(&paths, new)?;
-        paths.push(new.clone());
+        paths = replace(&paths, new)?;
     }
     let disk = match args.dry_run {
         true => disks::read(&paths)?,
@@ -69,16 +68,23 @@ pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
     })
 }
 
-/// Puts a drive in the place of the missing member.
-fn replace(paths: &[PathBuf], new: &Path) -> Result<()> {
+/// Puts a drive in the place of the missing member; returns the members.
+fn replace(paths: &[PathBuf], new: &Path) -> Result<Vec<PathBuf>> {
+    let all: Vec<_> = paths.iter().cloned().chain([new.to_owned()]).collect();
+    disks::distinct(&all)?;
     let parts = disks::to_write(paths)?;
     let new = disks::part(new, FileDisk::open_to_write)?;
     let progress = Progress::bytes("replacing the missing member", new.disk.len());
-    forebay_store::replace(parts, new, &mut |at| {
+    let array = forebay_store::replace(parts, new, &mut |at| {
         progress.at(at);
         !interrupt::wanted()
     })?;
-    Ok(())
+    Ok(array
+        .members
+        .into_iter()
+        .flatten()
+        .map(PathBuf::from)
+        .collect())
 }
 
 fn mend(args: &StoreRepairArgs, disk: &dyn Disk) -> Result<Repair> {
