@@ -2,11 +2,12 @@
 //
 // fb_net_mac_rx: frames from the MAC's receive clock, each of them to its end.
 //
-// What:        takes frames into the clock of the network side. Where the MAC is reset in the middle of
-//              one, as when the link goes down, the frame ends there with one more byte, as damaged; what
-//              came before goes on. A frame that does not find room ends in the same way; of those that
-//              have none from their first beat on nothing goes on, and `lost` tells each.
-// Handshake:   the MAC is never asked to wait, nor is who takes the frames.
+// What:        carries frames from the MAC's receive clock to the clock of the network side. When the MAC
+//              is reset in mid-frame, as when the link goes down, the frame is ended with one more byte
+//              and marked as damaged; earlier frames are not affected. A frame that runs out of room in
+//              the FIFO is ended in the same way. A frame whose first beat finds no room is dropped
+//              whole, and `lost` counts it.
+// Handshake:   no ready on either side: neither the MAC nor the receive path can wait.
 // Latency:     2 cycles of clk_rx and 3 to 4 of clk; in a reset of the MAC the end of a frame waits for
 //              a cycle of clk_rx.
 // Throughput:  a beat in every cycle of the slower clock. Frames have pauses between them, so that no

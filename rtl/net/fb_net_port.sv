@@ -151,7 +151,7 @@ module fb_net_port
       .rst(rst_rx_side)
   );
 
-  // Who takes something out of clk_rx leaves reset behind that clock, which may have stood still.
+  // Logic that reads from clk_rx leaves reset after the clk_rx side has: that clock may have stopped.
   (* async_reg = "true" *) logic mac_meta_q, mac_seen_q;  // in clk_mac
   (* async_reg = "true" *) logic core_meta_q, core_seen_q;  // in clk
   assign rst_rx_mac  = rst_mac || mac_seen_q;
@@ -271,7 +271,7 @@ module fb_net_port
   logic [USER_DATA_BITS-1:0] pause_data, answer_data, data_data;
   logic [USER_BEAT_BYTES-1:0] pause_keep, answer_keep, data_keep;
 
-  // A link that has come up again asks for no silence, and knows of none.
+  // A link that comes up again starts without pause in either direction.
   fb_net_pause_in u_pause_in (
       .clk(clk_mac),
       .rst(rst_mac || rst_tx || link_down),

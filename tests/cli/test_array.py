@@ -183,6 +183,14 @@ def test_what_does_not_belong_together(
     ):
         refused = forebay("store", "format", a, b, *words, code=BAD_INPUT).complaint
         assert says in refused
+    twice = forebay("store", "format", a, a, "--force", code=BAD_INPUT).complaint
+    assert "a.img once more" in twice
+    for names in ("a.img", "c.img"):
+        # Members whose first bytes are zeros are not blank either.
+        member = tmp_path / names
+        member.write_bytes(bytes(1 << 20) + member.read_bytes()[1 << 20 :])
+        refused = forebay("store", "format", member, code=BAD_INPUT).complaint
+        assert "not blank" in refused
     fresh = members(tmp_path, ("x.img", "y.img"))
     small = forebay("store", "format", *fresh, "--size", "2MiB", "--parity", code=BAD_INPUT)
     assert "tables, index and one extent" in small.complaint
@@ -210,6 +218,10 @@ def test_a_member_is_lost_and_replaced(
     small.write_bytes(bytes(1 << 20))
     refused = forebay("store", "repair", b, c, "--replace", small, code=BAD_INPUT).complaint
     assert "the size of the replacement is 1048576" in refused
+    # A drive that is a member already is not written over.
+    whole_b = b.read_bytes()
+    same = forebay("store", "repair", b, c, "--replace", b, code=BAD_INPUT).complaint
+    assert "b.img once more" in same and b.read_bytes() == whole_b
     new = tmp_path / "new.img"
     new.write_bytes(bytes(9 << 20))
     forebay("store", "repair", b, c, "--replace", new)

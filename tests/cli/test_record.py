@@ -214,9 +214,9 @@ def test_a_link_that_flaps(forebay: Run, tmp_path: Path) -> None:
     line = ["record", tmp_path / "x.toml", "--generate", "6MiB", "--object", "30KB"]
     report = forebay(*line, "--flaps", "10us", "--down", "500ns", "-o", "json").report
     arrivals = named(report, "arrivals")
-    assert report["cut"] == arrivals["damaged"] > 20 and report["unclocked"] == 0
+    assert report["link_cut"] == arrivals["damaged"] > 20 and report["link_lost"] == 0
     assert arrivals["datagram"] + arrivals["damaged"] == report["offered"]["count"]
-    assert report["whole_objects"] > 100 and report["missing_frames"] >= report["cut"]
+    assert report["whole_objects"] > 100 and report["missing_frames"] >= report["link_cut"]
     assert not report["wrong"] and report["closed"]
     assert forebay("store", "verify", tmp_path / "drive.img", "-o", "json").report["damaged"] == 0
     refused = forebay(*line, "--flaps", "1us", "--down", "1us", code=BAD_INPUT).complaint

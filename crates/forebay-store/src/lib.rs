@@ -2,8 +2,8 @@
 //! Recordings on an SSD: formats, writes, reads, checks, repairs them
 //! (docs/reference/store-format.md).
 //!
-//! Everything works on a [`Disk`]: an image file, a block device, memory, an [`Array`] of several. What lies there is never
-//! trusted: each number is checked before it is used. What takes a disk, a file or a sink also fails
+//! Everything works on a [`Disk`]: an image file, a block device, memory, an [`Array`] of several drives. Bytes
+//! read from it are never trusted: each number is checked before it is used. What takes a disk, a file or a sink also fails
 //! where that does; an `# Errors` section lists what else can fail.
 //!
 //! [`format`] and [`Writer`] make a recording, [`Files`] packs a folder into one. A [`Recording`] is

@@ -63,7 +63,8 @@ def parse(page: bytes, drive_bytes: int) -> Member | None:
     """Read the member superblock of a drive of these bytes; none where it cannot be used."""
     if len(page) != PAGE or not page.startswith(layout.MEMBER_MAGIC):
         return None
-    if crc32c(page[: layout.MEMBER_CRC_AT]) != struct.unpack_from("<I", page, PAGE - 4)[0]:
+    crc_at = layout.SUPER_CRC_AT
+    if crc32c(page[:crc_at]) != struct.unpack_from("<I", page, crc_at)[0]:
         return None
     raw = {name: page[at : at + length] for name, (at, length) in layout.MEMBER_FIELDS.items()}
     numbers = {name: int.from_bytes(value, "little") for name, value in raw.items()}

@@ -129,7 +129,6 @@ FIELDS = {
 # Member superblock of an array, and bytes at the end of a drive
 MEMBER_MAGIC = bytes.fromhex("464241525241590a")
 MEMBER_VERSION = 1
-MEMBER_CRC_AT = 4092
 MEMBER_PARITY = 1
 TAIL_BYTES = 12288
 DRIVES_MOST = 8

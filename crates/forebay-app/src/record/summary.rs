@@ -50,9 +50,9 @@ pub struct Summary {
     /// The most that was held in the memory for frames.
     pub memory_most_bytes: u64,
     /// Frames that a link which went down has cut: they are among those damaged.
-    pub cut: u64,
+    pub link_cut: u64,
     /// Frames lost on the way between the MAC's two clocks, of which one stood still.
-    pub unclocked: u64,
+    pub link_lost: u64,
     /// Pause, of both sides.
     pub pause: Pause,
     /// The wire from the peer, where it is simulated: share of time in which it was busy, silent by
@@ -294,8 +294,8 @@ impl Summary {
             nanoseconds: u64::try_from(counted.duration.as_nanos()).unwrap_or(u64::MAX),
             gigabytes_per_second: recorder.stored.bytes as f64 * 1e-9 / seconds.max(1e-12),
             memory_most_bytes: net.most * 64,
-            cut: net.cut,
-            unclocked: net.lost,
+            link_cut: net.cut,
+            link_lost: net.lost,
             pause: Pause {
                 xoff: net.xoff,
                 xon: net.xon,
@@ -345,7 +345,7 @@ impl Summary {
 
     /// All that was for us and in order is on the drives.
     pub fn is_complete(&self) -> bool {
-        self.lost().count + self.unclocked + self.skipped.count + self.failed.count + self.rows_lost
+        self.lost().count + self.link_lost + self.skipped.count + self.failed.count + self.rows_lost
             == 0
     }
 

@@ -84,11 +84,11 @@ impl Report {
             );
             page.field("switch", text);
         }
-        if summary.cut + summary.unclocked > 0 {
+        if summary.link_cut + summary.link_lost > 0 {
             let text = format!(
                 "{} frames were cut where it went down, {} lost while the MAC's clock stood still",
-                count(summary.cut),
-                count(summary.unclocked)
+                count(summary.link_cut),
+                count(summary.link_lost)
             );
             page.field("link", text);
         }

@@ -137,7 +137,7 @@ pub struct Counters {
     /// had, and one more by which the receiver ends them.
     pub cut: FrameCounts,
     /// Lost by a link that was down, without a beat.
-    pub dark: FrameCounts,
+    pub down: FrameCounts,
     /// Sent by our MAC, by kind: good, damaged or pause.
     pub transmitted: ByKind,
     /// Those of them that broke off because the next beat was not there in time.

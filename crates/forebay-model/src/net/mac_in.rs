@@ -21,7 +21,7 @@ pub(super) struct MacIn {
     /// How many of them have come to their end.
     whole: usize,
     /// Frames that begin before this are lost: the link was down.
-    dark: Time,
+    up: Time,
 }
 
 /// What becomes of a frame that has come to its end.
@@ -34,7 +34,7 @@ pub(super) enum Ending {
     /// Those before it were not taken in time.
     Overrun,
     /// The link was down when it began.
-    Dark,
+    Down,
 }
 
 impl MacIn {
@@ -44,7 +44,7 @@ impl MacIn {
             frames: VecDeque::new(),
             handed: 0,
             whole: 0,
-            dark: 0,
+            up: 0,
         }
     }
 
@@ -63,8 +63,8 @@ impl MacIn {
         let Some(flight) = self.frames.get(self.whole) else {
             return;
         };
-        let ending = if flight.begin < self.dark {
-            Ending::Dark
+        let ending = if flight.begin < self.up {
+            Ending::Down
         } else if flight.frame.len() < LEAST_HANDED_BYTES as u64 {
             Ending::Fragment
         } else if self.whole >= MOST_WAITING {
@@ -84,7 +84,7 @@ impl MacIn {
     pub fn beat_at(&self) -> Option<Time> {
         let flight = self.frames.front()?;
         let bytes = flight.frame.bytes().len();
-        if bytes < LEAST_HANDED_BYTES || flight.begin < self.dark {
+        if bytes < LEAST_HANDED_BYTES || flight.begin < self.up {
             return None;
         }
         let end = self.handed + BEAT_BYTES;
@@ -128,7 +128,7 @@ impl MacIn {
     /// The link goes down until `up`. The frame that is being handed over ends there: how many bytes of
     /// it were.
     pub fn go_down(&mut self, up: Time) -> Option<u64> {
-        self.dark = up;
+        self.up = up;
         let handed = std::mem::take(&mut self.handed);
         if handed > 0 {
             self.frames.pop_front();

@@ -381,13 +381,13 @@ impl Network {
             ..
         } = self;
         mac_in.end(|at, frame, ending| {
-            if ending == Ending::Dark {
-                return FrameCounts::add(&mut counters.dark, frame);
+            if ending == Ending::Down {
+                return FrameCounts::add(&mut counters.down, frame);
             }
             counters.delivered.add(frame);
             mac_out.sender.hear(at, frame);
             match ending {
-                Ending::Handed | Ending::Dark => {}
+                Ending::Handed | Ending::Down => {}
                 Ending::Fragment => FrameCounts::add(&mut counters.fragments, frame),
                 Ending::Overrun => counters.overrun.add(frame),
             }

@@ -96,7 +96,6 @@ pub fn render_store(out: &mut impl Write) -> Result {
     )?;
     bytes_of_magic(out, "MEMBER_MAGIC", member::MAGIC)?;
     writeln!(out, "MEMBER_VERSION = {}", member::VERSION)?;
-    writeln!(out, "MEMBER_CRC_AT = {}", member::CRC_AT)?;
     writeln!(out, "MEMBER_PARITY = {}", member::PARITY)?;
     writeln!(out, "TAIL_BYTES = {}", member::TAIL_BYTES)?;
     writeln!(out, "DRIVES_MOST = {DRIVES_MOST}")?;

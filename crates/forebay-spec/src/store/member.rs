@@ -3,7 +3,7 @@
 //! stripe units, with that of Linux's md between its two copies.
 
 use super::md::{self, Fixed, IN_SYNC, Md};
-use super::superblock::Drive;
+use super::superblock::{Drive, SuperblockError, check_seal, seal};
 use super::{Crc, PAGE_BYTES};
 use crate::bytes::{Wire, get_u16, get_u32, get_u64, put};
 use crate::streamer::window::DRIVES_MOST;
@@ -16,10 +16,6 @@ pub const VERSION: u32 = 1;
 /// Whole pages at the end of a drive that hold no stripe units: the first copy, md's superblock, the
 /// second copy.
 pub const TAIL_BYTES: u64 = 3 * PAGE;
-/// Offset of the words for people.
-pub const TEXT_AT: usize = 512;
-/// Offset of the CRC32C of all before.
-pub const CRC_AT: usize = PAGE_BYTES - 4;
 
 const PAGE: u64 = PAGE_BYTES as u64;
 
@@ -83,32 +79,6 @@ pub struct Member {
     pub formatted: u64,
     /// This drive.
     pub drive: Drive,
-}
-
-/// Why a page is no member superblock, or one that cannot be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MemberError {
-    /// It does not begin as one.
-    #[error("it does not begin as a member superblock does")]
-    Magic,
-    /// Its checksum is not the one that it states.
-    #[error("its CRC32C is {has:08x}, and it says {says:08x}")]
-    Crc {
-        /// What it says.
-        says: u32,
-        /// What it has.
-        has: u32,
-    },
-    /// A number that cannot be.
-    #[error("its {name} is {value}, but {limit}")]
-    Field {
-        /// Which.
-        name: &'static str,
-        /// What it is.
-        value: u64,
-        /// What it may be.
-        limit: &'static str,
-    },
 }
 
 /// Where the two copies lie on a drive with `bytes`; none where it has no room for them.
@@ -176,11 +146,7 @@ impl Member {
         put(&mut page, MODEL_AT, &self.drive.model);
         put(&mut page, SERIAL_AT, &self.drive.serial);
         put(&mut page, FIRMWARE_AT, &self.drive.firmware);
-        page[TEXT_AT..CRC_AT].fill(b' ');
-        let most = text.len().min(CRC_AT - TEXT_AT);
-        put(&mut page, TEXT_AT, &text[..most]);
-        let sum = crc(0, &page[..CRC_AT]);
-        put(&mut page, CRC_AT, &sum.to_le_bytes());
+        seal(&mut page, text, crc);
         page
     }
 
@@ -189,15 +155,9 @@ impl Member {
     /// # Errors
     ///
     /// The first thing that is wrong.
-    pub fn parse(page: &[u8; PAGE_BYTES], crc: Crc) -> Result<Self, MemberError> {
-        if page[..MAGIC.len()] != MAGIC {
-            return Err(MemberError::Magic);
-        }
-        let (says, has) = (get_u32(page, CRC_AT), crc(0, &page[..CRC_AT]));
-        if says != has {
-            return Err(MemberError::Crc { says, has });
-        }
-        let field = |name, value, limit| MemberError::Field { name, value, limit };
+    pub fn parse(page: &[u8; PAGE_BYTES], crc: Crc) -> Result<Self, SuperblockError> {
+        check_seal(page, MAGIC, crc)?;
+        let field = |name, value, limit| SuperblockError::Field { name, value, limit };
         let (version, flags) = (get_u32(page, VERSION_AT), get_u32(page, FLAGS_AT));
         if version != VERSION {
             let limit = "this program knows version 1";
@@ -236,8 +196,8 @@ impl Member {
     /// # Errors
     ///
     /// The first that does not.
-    pub fn check(&self) -> Result<(), MemberError> {
-        let wrong = |name, value, limit| Err(MemberError::Field { name, value, limit });
+    pub fn check(&self) -> Result<(), SuperblockError> {
+        let wrong = |name, value, limit| Err(SuperblockError::Field { name, value, limit });
         let stripes = &self.stripes;
         if let Err(error) = stripes.check() {
             return wrong(error.field, error.value, error.limit);
@@ -348,6 +308,7 @@ impl Member {
 
 #[cfg(test)]
 mod tests {
+    use super::super::superblock::CRC_AT;
     use super::*;
     use proptest::prelude::*;
 

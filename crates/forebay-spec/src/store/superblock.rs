@@ -265,6 +265,31 @@ pub fn extension(text: &[u8]) -> Option<[u8; EXTENSION_BYTES]> {
     Some(field)
 }
 
+/// Puts words for people into a superblock's page, as many as find room, and its CRC32C behind them.
+pub(super) fn seal(page: &mut [u8; PAGE_BYTES], text: &[u8], crc: Crc) {
+    page[TEXT_AT..CRC_AT].fill(b' ');
+    let most = text.len().min(TEXT_BYTES);
+    put(page, TEXT_AT, &text[..most]);
+    let sum = crc(0, &page[..CRC_AT]);
+    put(page, CRC_AT, &sum.to_le_bytes());
+}
+
+/// Whether a page begins as it should, and its CRC32C is right.
+pub(super) fn check_seal(
+    page: &[u8; PAGE_BYTES],
+    magic: [u8; 8],
+    crc: Crc,
+) -> Result<(), SuperblockError> {
+    if page[..magic.len()] != magic {
+        return Err(SuperblockError::Magic);
+    }
+    let (says, has) = (get_u32(page, CRC_AT), crc(0, &page[..CRC_AT]));
+    match says == has {
+        true => Ok(()),
+        false => Err(SuperblockError::Crc { says, has }),
+    }
+}
+
 fn read_region(page: &[u8; PAGE_BYTES], at: usize) -> Region {
     Region {
         at: get_u64(page, at),
@@ -316,11 +341,7 @@ impl Superblock {
         for (at, value) in longs {
             put(&mut page, at, &value.to_le_bytes());
         }
-        page[TEXT_AT..CRC_AT].fill(b' ');
-        let most = text.len().min(TEXT_BYTES);
-        put(&mut page, TEXT_AT, &text[..most]);
-        let sum = crc(0, &page[..CRC_AT]);
-        put(&mut page, CRC_AT, &sum.to_le_bytes());
+        seal(&mut page, text, crc);
         page
     }
 
@@ -330,13 +351,7 @@ impl Superblock {
     ///
     /// The first thing that is wrong.
     pub fn parse(page: &[u8; PAGE_BYTES], crc: Crc) -> Result<Self, SuperblockError> {
-        if page[..MAGIC.len()] != MAGIC {
-            return Err(SuperblockError::Magic);
-        }
-        let (says, has) = (get_u32(page, CRC_AT), crc(0, &page[..CRC_AT]));
-        if says != has {
-            return Err(SuperblockError::Crc { says, has });
-        }
+        check_seal(page, MAGIC, crc)?;
         let field = |name, value, limit| SuperblockError::Field { name, value, limit };
         let version = get_u32(page, VERSION_AT);
         if !(1..=VERSION).contains(&version) {

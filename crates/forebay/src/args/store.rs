@@ -158,13 +158,13 @@ pub struct KeyArgs {
 #[derive(Args, Debug)]
 pub struct StoreInfoArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
 }
 
 #[derive(Args, Debug)]
 pub struct StoreLsArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// List all extents, not objects
     #[arg(long)]
     pub rows: bool,
@@ -194,7 +194,7 @@ pub struct StoreCatArgs {
 #[derive(Args, Debug)]
 pub struct StoreExtractArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// Where the files go; nothing is overwritten
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
@@ -218,7 +218,7 @@ pub struct StoreTarArgs {
 #[derive(Args, Debug)]
 pub struct StoreVerifyArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -231,7 +231,7 @@ pub struct StoreVerifyArgs {
 #[derive(Args, Debug)]
 pub struct StoreRepairArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// Say what would be done, and write nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -255,7 +255,7 @@ pub struct StoreRepairArgs {
 #[derive(Args, Debug)]
 pub struct StoreUndoArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// The file that `forebay store repair --undo` wrote
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -264,7 +264,7 @@ pub struct StoreUndoArgs {
 #[derive(Args, Debug)]
 pub struct StoreMountArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// An empty folder
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,

@@ -10,7 +10,7 @@ use super::{DisksArgs, values};
 #[derive(Args, Debug)]
 pub struct StoreSqlArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// What to ask of the tables `objects` (stored and whole) and `extents` (every row)
     #[arg(value_name = "QUERY")]
     pub query: String,
@@ -39,7 +39,7 @@ pub enum Period {
 #[derive(Args, Debug)]
 pub struct StoreExportArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// Where the files go: a folder that is new or empty
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
@@ -67,7 +67,7 @@ pub struct StoreExportArgs {
 #[derive(Args, Debug)]
 pub struct StoreReportArgs {
     #[command(flatten)]
-    pub disks: DisksArgs,
+    pub on: DisksArgs,
     /// Where the page goes; it needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

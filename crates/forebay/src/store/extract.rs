@@ -64,7 +64,7 @@ struct Found {
 
 /// Runs `extract`.
 pub fn run(args: &StoreExtractArgs) -> Result<Exit> {
-    let disk = disks::read(&args.disks.disks)?;
+    let disk = disks::read(&args.on.disks)?;
     let recording = open(&*disk, &args.key)?;
     let progress = Progress::count("extracting blocks", recording.blocks());
     let extracted = recording.extract(&args.folder, args.stream, &mut |block| {

@@ -95,7 +95,7 @@ fn make(args: &StoreFormatArgs, paths: &[PathBuf]) -> Result<Exit> {
     for part in &parts {
         if !args.force && !forebay_store::is_blank(&*part.disk)? {
             return Err(Failure::input(
-                &format!("what lies on {}", part.name),
+                &format!("the content of {}", part.name),
                 "not blank",
                 "formatting would overwrite it",
                 "look at it with `forebay store info`; --force overwrites it",

@@ -79,7 +79,7 @@ impl Found<'_> {
 
 /// Runs it.
 pub fn run(args: &StoreInfoArgs) -> Result<Exit> {
-    let disk = disks::read(&args.disks.disks)?;
+    let disk = disks::read(&args.on.disks)?;
     let recording = Recording::open(&*disk)?;
     let found = Found {
         facts: Facts::of(recording.superblock()),

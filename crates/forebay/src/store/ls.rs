@@ -17,7 +17,7 @@ use crate::report;
 
 /// Runs it.
 pub fn run(args: &StoreLsArgs) -> Result<Exit> {
-    let disk = disks::read(&args.disks.disks)?;
+    let disk = disks::read(&args.on.disks)?;
     let recording = Recording::open(&*disk)?;
     warn(&recording);
     let mut listed = Ok(0);
@@ -39,7 +39,7 @@ pub fn run(args: &StoreLsArgs) -> Result<Exit> {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Exit::Interrupted),
         Err(error) => Err(Failure::file(
             "writing the list of",
-            &args.disks.disks[0],
+            &args.on.disks[0],
             error,
         )),
     }

@@ -136,9 +136,9 @@ fn failed(folder: &Path, error: &std::io::Error) -> Failure {
 /// Runs it.
 pub fn run(args: &StoreMountArgs) -> Result<Exit> {
     // Threads of the mount use both until the program ends.
-    let disk: &'static dyn Disk = Box::leak(disks::read(&args.disks.disks)?);
+    let disk: &'static dyn Disk = Box::leak(disks::read(&args.on.disks)?);
     let recording: &'static Recording<'static> = Box::leak(Box::new(open(disk, &args.key)?));
-    let first = &disks::named(&args.disks.disks)[0];
+    let first = &disks::named(&args.on.disks)[0];
     let owner = std::fs::metadata(first).map_err(|error| Failure::file("reading", first, error))?;
     let tree = Tree::new(recording, !args.unchecked);
     let files = tree.len();

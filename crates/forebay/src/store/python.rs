@@ -22,7 +22,7 @@ fn plain(path: &Path) -> OsString {
 /// Answers in SQL.
 pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {
     let mut words = vec!["--".into()];
-    words.extend(args.disks.disks.iter().map(|disk| plain(disk)));
+    words.extend(args.on.disks.iter().map(|disk| plain(disk)));
     words.push(args.query.clone().into());
     python::rows("forebay.store.sql", words)
 }
@@ -47,7 +47,7 @@ pub fn export(args: &StoreExportArgs) -> Result<Exit> {
     }
     words.extend(["--shard-size".into(), args.shard_size.to_string().into()]);
     words.push("--".into());
-    words.extend(args.disks.disks.iter().map(|disk| plain(disk)));
+    words.extend(args.on.disks.iter().map(|disk| plain(disk)));
     words.push(plain(&args.folder));
     python::report("forebay.store.export", words)
 }

@@ -31,7 +31,7 @@ struct Found {
 
 /// Runs it.
 pub fn run(args: &StoreRepairArgs) -> Result<Exit> {
-    let mut paths = disks::named(&args.disks.disks);
+    let mut paths = disks::named(&args.on.disks);
     let new = args.replace.as_slice();
     match new.is_empty() && !args.consent.is_given() {
         true => {}
@@ -209,7 +209,7 @@ fn page(found: &Found) -> Page {
 /// Runs `undo`.
 pub fn undo(args: &StoreUndoArgs) -> Result<Exit> {
     let file = fs::read(&args.file).map_err(|error| Failure::file("reading", &args.file, error))?;
-    let disk = disks::write(&args.disks.disks, false)?;
+    let disk = disks::write(&args.on.disks, false)?;
     let undone = forebay_store::undo(&*disk, &file)?;
     let report = Report::new("forebay.store-undo/1", undone);
     report::show(&report, || {

@@ -13,10 +13,10 @@ use crate::report::{self, Report};
 
 /// Runs it.
 pub fn run(args: &StoreReportArgs) -> Result<Exit> {
-    let disk = disks::read(&args.disks.disks)?;
+    let disk = disks::read(&args.on.disks)?;
     let found = store::Report::of(&Recording::open(&*disk)?);
     if let Some(path) = &args.html {
-        let first = &args.disks.disks[0];
+        let first = &args.on.disks[0];
         let name = first.file_name().unwrap_or(first.as_os_str());
         let page = found.html(&name.to_string_lossy())?;
         fs::write(path, page).map_err(|error| Failure::file("writing", path, error))?;

@@ -46,7 +46,7 @@ struct Found {
 
 /// Runs it.
 pub fn run(args: &StoreVerifyArgs) -> Result<Exit> {
-    let disk = disks::read(&args.disks.disks)?;
+    let disk = disks::read(&args.on.disks)?;
     let recording = Recording::open(&*disk)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(cores, usize::from);

@@ -82,8 +82,8 @@ fn a_link_that_goes_down_cuts_a_frame_and_hides_others() {
         (counters.cut.frames, counters.delivered.total().frames),
         (ends, whole)
     );
-    assert!(counters.dark.frames > ends && ends > 20, "{counters:?}");
-    let all = ends + whole + counters.dark.frames;
+    assert!(counters.down.frames > ends && ends > 20, "{counters:?}");
+    let all = ends + whole + counters.down.frames;
     assert_eq!(all, u64::from(count));
     for (every, down) in [(1_000_000, 99_999), (1_000_000, 250_001)] {
         let flaps = Some(Flaps {
