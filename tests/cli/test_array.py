@@ -162,10 +162,10 @@ def test_what_does_not_belong_together(
     blank.write_bytes(bytes(8 << 20))
     for paths, says, also in (
         ([a], "members 1, 2 of 3 of the array are missing", "are missing: 1, 2"),
-        ([a, other[0]], f"{other[0]} belongs to array", f"{other[0]} belongs to array"),
+        ([a, other[0]], "d.img belongs to array", "d.img belongs to array"),
         ([a, b, b], "are both member 1", "are both member 1"),
-        ([a, cut], f"{cut} has no member superblock", f"{cut} has no member superblock"),
-        ([a, blank, c], f"{blank} has no member superblock", f"{blank} has no member superblock"),
+        ([a, cut], "cut.img has no member superblock", "cut.img has no member superblock"),
+        ([a, blank, c], "blank.img has no member superblock", "blank.img has no member superblock"),
         ([other[0]], "it has no parity", "are missing: 1"),
         ([blank, cut], "has a member superblock", "has a member superblock"),
     ):
