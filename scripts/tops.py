@@ -285,6 +285,11 @@ class Tops:
             ]
             pins += [
                 "",
+                "    // Time of day of IEEE 1588, in clk_tx: seconds, and 32 bits of nanoseconds.",
+                "    input wire [79:0] time_of_day,",
+            ]
+            pins += [
+                "",
                 "    // Of processing elements with their own clock; without any: clk and rst.",
             ]
             pins += ["    input wire clk_pe,", "    input wire rst_pe,"]

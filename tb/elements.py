@@ -56,13 +56,15 @@ class Extent(NamedTuple):
         return structs.pack("extent_t", time_=values.pop("time"), **values)
 
     def head(self, goes_on: bool = False) -> int:
-        """Return the word that announces it: the header of a frame, no frames missing before."""
+        """Return the word that announces it: a frame's header, none missing before, its time."""
         flags = spec.FRAMING_FIRST if self.offset == 0 else 0
         flags |= spec.PACKET_GOES_ON if goes_on else 0
         flags |= spec.FRAMING_VERSION << 4
         sequence, place = random.getrandbits(32), self.offset or self.size
         head = (spec.FRAMING_MAGIC, flags, self.stream, self.epoch, sequence, self.object, place)
-        return int.from_bytes(struct.pack("<IBxHIIQQ", *head), "little")
+        # Seconds, which the elements are not told, are noise.
+        come = (0, self.time, random.getrandbits(34))
+        return int.from_bytes(struct.pack("<IBxHIIQQQQQ", *head, *come), "little")
 
 
 def any_extent(user: int, size: int) -> Extent:

@@ -147,13 +147,13 @@ class Extent:
 
     def metadata(self) -> bytes:
         """Return what is known of it when it begins."""
-        return self.header + self.missing.to_bytes(8, "little")
+        words = ((self.missing, 8), (self.time, 8), (self.seconds, 5))
+        return self.header + b"".join(word.to_bytes(size, "little") for word, size in words)
 
     def word(self) -> AxiStreamFrame:
-        """Make the word that is known of it (fb_store_pkg::metadata_t): metadata and time."""
-        known = int.from_bytes(self.metadata(), "little")
-        above = (self.nonce << 34 | self.seconds) << 64 | self.time
-        return AxiStreamFrame([above << 8 * len(self.metadata()) | known])
+        """Make the word that is known of it (fb_store_pkg::metadata_t): metadata and nonce."""
+        known = self.metadata() + self.nonce.to_bytes(8, "little")
+        return AxiStreamFrame([int.from_bytes(known, "little")])
 
 
 class Block(NamedTuple):

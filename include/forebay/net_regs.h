@@ -18,7 +18,7 @@ extern "C" {
 #define NET__VERSION__MINOR_bm 0xff00
 #define NET__VERSION__MINOR_bp 8
 #define NET__VERSION__MINOR_bw 8
-#define NET__VERSION__MINOR_reset 0x1
+#define NET__VERSION__MINOR_reset 0x2
 #define NET__VERSION__MAJOR_bm 0xffff0000
 #define NET__VERSION__MAJOR_bp 16
 #define NET__VERSION__MAJOR_bw 16
@@ -223,6 +223,15 @@ extern "C" {
 #define NET__LINK__LOST_bp 32
 #define NET__LINK__LOST_bw 32
 
+// reg - net::clock
+#define NET__CLOCK__SECONDS_bm 0x3ffffffff
+#define NET__CLOCK__SECONDS_bp 0
+#define NET__CLOCK__SECONDS_bw 34
+#define NET__CLOCK__IEEE1588_bm 0x8000000000000000
+#define NET__CLOCK__IEEE1588_bp 63
+#define NET__CLOCK__IEEE1588_bw 1
+#define NET__CLOCK__IEEE1588_reset 0x0
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -258,7 +267,8 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t epoch;
     uint64_t pause_limit;
     uint64_t link;
-    uint8_t RESERVED_b8_1ff[0x148];
+    uint64_t clock;
+    uint8_t RESERVED_c0_1ff[0x140];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

@@ -185,7 +185,9 @@
 #define FB_PACKET_ENDS_OBJECT 0x2u
 #define FB_PACKET_GOES_ON     0x4u
 #define FB_PACKET_TAG_BITS    0x20u
-#define FB_PACKET_HEAD_BITS   0x140u
+#define FB_PACKET_NS_AT       0x28u
+#define FB_PACKET_SECONDS_AT  0x30u
+#define FB_PACKET_HEAD_BITS   0x1a8u
 #define FB_PACKET_NONCE_BITS  0x40u
 #define FB_PACKET_READ_BITS   0x91u
 

@@ -23,6 +23,7 @@ GATHER = 0x098
 EPOCH = 0x0A0
 PAUSE_LIMIT = 0x0A8
 LINK = 0x0B0
+CLOCK = 0x0B8
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -121,10 +122,14 @@ FIELDS = {
         "cut": (31, 0),
         "lost": (63, 32),
     },
+    "clock": {
+        "seconds": (33, 0),
+        "ieee1588": (63, 63),
+    },
 }
 
 RESETS = {
-    "version": 0x314E424600010100,
+    "version": 0x314E424600010200,
     "address": 0x0,
     "filter": 0xFB0100000000,
     "limit": 0x233A,

@@ -188,7 +188,9 @@ package fb_spec_pkg;
   localparam logic [1:0] PACKET_ENDS_OBJECT = 2'h2;
   localparam logic [3:0] PACKET_GOES_ON = 4'h4;
   localparam int unsigned PACKET_TAG_BITS = 32;
-  localparam int unsigned PACKET_HEAD_BITS = 320;
+  localparam int unsigned PACKET_NS_AT = 40;
+  localparam int unsigned PACKET_SECONDS_AT = 48;
+  localparam int unsigned PACKET_HEAD_BITS = 424;
   localparam int unsigned PACKET_NONCE_BITS = 64;
   localparam int unsigned PACKET_READ_BITS = 145;
 

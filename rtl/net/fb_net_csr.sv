@@ -172,6 +172,7 @@ module fb_net_csr (
         logic epoch;
         logic pause_limit;
         logic link;
+        logic clock;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -213,6 +214,7 @@ module fb_net_csr (
         decoded_reg_strb.epoch = cpuif_req_masked & (cpuif_addr == 12'ha0);
         decoded_reg_strb.pause_limit = cpuif_req_masked & (cpuif_addr == 12'ha8);
         decoded_reg_strb.link = cpuif_req_masked & (cpuif_addr == 12'hb0) & !cpuif_req_is_wr;
+        decoded_reg_strb.clock = cpuif_req_masked & (cpuif_addr == 12'hb8);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -378,6 +380,12 @@ module fb_net_csr (
                 logic load_next;
             } quanta;
         } pause_limit;
+        struct packed {
+            struct packed {
+                logic next;
+                logic load_next;
+            } ieee1588;
+        } clock;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -486,6 +494,11 @@ module fb_net_csr (
                 logic [31:0] value;
             } quanta;
         } pause_limit;
+        struct packed {
+            struct packed {
+                logic value;
+            } ieee1588;
+        } clock;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1129,6 +1142,29 @@ module fb_net_csr (
         end
     end
     assign hwif_out.pause_limit.quanta.value = field_storage.pause_limit.quanta.value;
+    // Field: net.clock.ieee1588
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.clock.ieee1588.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.clock && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[63]) next_c = decoded_wr_data[63:63];
+        end
+        field_combo.clock.ieee1588.next = next_c;
+        field_combo.clock.ieee1588.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.clock.ieee1588.value <= 1'h0;
+        end else begin
+            if(field_combo.clock.ieee1588.load_next) begin
+                field_storage.clock.ieee1588.value <= field_combo.clock.ieee1588.next;
+            end
+        end
+    end
+    assign hwif_out.clock.ieee1588.value = field_storage.clock.ieee1588.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1197,7 +1233,7 @@ module fb_net_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h1;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h2;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h1;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h314e4246;
         end
@@ -1283,6 +1319,10 @@ module fb_net_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'hb0)) begin
             readback_data_var[ad_hi(12'hb0)][31:0] = hwif_in.link.cut.next;
             readback_data_var[ad_hi(12'hb0)][63:32] = hwif_in.link.lost.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hb8)) begin
+            readback_data_var[ad_hi(12'hb8)][33:0] = hwif_in.clock.seconds.next;
+            readback_data_var[ad_hi(12'hb8)][63] = field_storage.clock.ieee1588.value;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -131,6 +131,14 @@ package fb_net_csr_pkg;
     } net__link__in_t;
 
     typedef struct packed {
+        logic [33:0] next;
+    } net__clock__seconds__in_t;
+
+    typedef struct packed {
+        net__clock__seconds__in_t seconds;
+    } net__clock__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -153,6 +161,7 @@ package fb_net_csr_pkg;
         net__gather__in_t gather;
         net__pause_limit__in_t pause_limit;
         net__link__in_t link;
+        net__clock__in_t clock;
         net__arrivals__in_t arrivals;
         net__places__in_t places;
     } net__in_t;
@@ -327,6 +336,14 @@ package fb_net_csr_pkg;
     } net__pause_limit__out_t;
 
     typedef struct packed {
+        logic value;
+    } net__clock__ieee1588__out_t;
+
+    typedef struct packed {
+        net__clock__ieee1588__out_t ieee1588;
+    } net__clock__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -356,6 +373,7 @@ package fb_net_csr_pkg;
         net__gather__out_t gather;
         net__epoch__out_t epoch;
         net__pause_limit__out_t pause_limit;
+        net__clock__out_t clock;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

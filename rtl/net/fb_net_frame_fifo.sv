@@ -63,6 +63,8 @@ module fb_net_frame_fifo
 
   (* ram_style = "block" *)
   logic [USER_DATA_BITS-1:0] store[Beats];
+  logic [InfoBits-1:0] infos[Frames];  // of frames, by their numbers
+  logic [$clog2(Frames)-1:0] written_q, fetched_q;
 
   // -------------------------------------------------------------------------------------- writing
   logic [AddrBits:0] write_q, begin_q, read_seen, held, held_q, counted, counted_q;
@@ -79,6 +81,7 @@ module fb_net_frame_fifo
 
   always_ff @(posedge s_clk) begin : write_store
     if (push) store[write_q[AddrBits-1:0]] <= s_data;
+    if (commit) infos[written_q] <= s_info;
   end
 
   // What comes in this cycle still finds room in the next.
@@ -95,33 +98,34 @@ module fb_net_frame_fifo
     if (s_end && !commit) write_q <= begin_q;
     else if (push) write_q <= write_q + 1'b1;
     lost_q <= !s_end && (lost_q || (s_valid && full));
+    if (commit) written_q <= written_q + 1'b1;
     if (s_rst) begin
+      written_q <= '0;
       write_q <= '0;
       begin_q <= '0;
-      lost_q  <= 1'b0;
+      lost_q <= 1'b0;
     end
   end
 
   // --------------------------------------------------------------------------------------- between
   logic length_valid, length_pop;
   logic [13:0] length_bytes;
-  logic [InfoBits-1:0] length_info;
 
   fb_common_async #(
-      .Width(14 + InfoBits),
+      .Width(14),
       .Depth(Frames)
   ) u_lengths (
       .s_clk,
       .s_rst,
       .s_valid(commit),
       .s_ready(length_ready),
-      .s_data ({s_info, s_bytes}),
+      .s_data (s_bytes),
       .s_level(frames_held),
       .m_clk,
       .m_rst,
       .m_valid(length_valid),
       .m_ready(length_pop),
-      .m_data ({length_info, length_bytes})
+      .m_data (length_bytes)
   );
 
   logic [AddrBits:0] read_q;
@@ -152,7 +156,7 @@ module fb_net_frame_fifo
       m_bytes <= left > BEAT ? 7'(BEAT) : 7'(left);
       m_first <= !middle_q;
       m_last  <= left <= BEAT;
-      m_info  <= length_info;
+      m_info  <= infos[fetched_q];
       left_q  <= left - BEAT;
     end
   end
@@ -162,11 +166,13 @@ module fb_net_frame_fifo
       read_q   <= read_q + 1'b1;
       middle_q <= left > BEAT;
     end
+    if (length_pop) fetched_q <= fetched_q + 1'b1;
     m_valid <= fetch || (m_valid && !m_ready);
     if (m_rst) begin
-      read_q   <= '0;
+      read_q <= '0;
+      fetched_q <= '0;
       middle_q <= 1'b0;
-      m_valid  <= 1'b0;
+      m_valid <= 1'b0;
     end
   end
 

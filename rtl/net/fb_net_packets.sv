@@ -9,8 +9,7 @@
 //              or when `more` is low and no frame waits. A chunk is an extent: a word says its number,
 //              the number of its first frame, and how many frames were lost since the chunk before it
 //              began.
-// Handshake:   valid/ready, but a header that waits tells the time of each cycle, and gives way when
-//              its chunk must end. `m_axis_head` is a stream of its own: the beat that begins a chunk
+// Handshake:   valid/ready, but a header that waits gives way when its chunk must end. `m_axis_head` is a stream of its own: the beat that begins a chunk
 //              waits until the word before has been taken. While `active` is low nothing is here, and
 //              numbers begin anew.
 // Latency:     1 cycle from a frame's first beat to itself, the header before it.
@@ -19,14 +18,14 @@
 //              with 2 KiB left, and with 16 KiB for frames of 2 KiB and more. Padding and length at the
 //              end of a frame's block take another cycle where they do not fit into the last beat. The
 //              end of a chunk takes 1 to 65.
-// Limits:      a frame longer than a chunk makes a longer one. The time is that at which the header
-//              leaves. 512-bit registers: none.
+// Limits:      a frame longer than a chunk makes a longer one. 512-bit registers: none.
 // Does not implement: several interfaces, cutting frames off, the capture's first page.
 
 `default_nettype none
 
 module fb_net_packets
   import fb_spec_pkg::*;
+  import fb_net_pkg::*;
 #(
     parameter int unsigned LostBits = 8  // of what a frame says was lost before it, 1 to 32
 ) (
@@ -35,21 +34,21 @@ module fb_net_packets
 
     input wire [7:0] cfg_pages,  // of a chunk; 0 is taken as 1
     input wire [31:0] cfg_wait,  // cycles after which a chunk ends; 0: it waits until it is full
-    input wire [63:0] now,  // ns since 1970
     input wire more,  // frames can still come
     output logic open,  // a chunk has begun and not ended
     output logic active,  // frames can still come, or something of them is here
 
     // Whole frames, as fb_net_frame_fifo has them.
-    input  wire                       s_valid,
-    output logic                      s_ready,
-    input  wire  [USER_DATA_BITS-1:0] s_data,
-    input  wire  [               6:0] s_bytes,
-    input  wire                       s_first,
-    input  wire                       s_last,
-    input  wire  [              13:0] s_frame,  // bytes of the frame
-    input  wire  [      LostBits-1:0] s_lost,   // frames lost before it, that none before it told
-    input  wire                       s_lossy,  // there are some
+    input wire s_valid,
+    output logic s_ready,
+    input wire [USER_DATA_BITS-1:0] s_data,
+    input wire [6:0] s_bytes,
+    input wire s_first,
+    input wire s_last,
+    input wire [13:0] s_frame,  // bytes of the frame
+    input wire time_t s_time,  // when it came
+    input wire [LostBits-1:0] s_lost,  // frames lost before it, that none before it told
+    input wire s_lossy,  // there are some
 
     // Bytes of chunks, as fb_net_realign takes them.
     output logic                      m_valid,
@@ -149,8 +148,8 @@ module fb_net_packets
         m_bytes = 7'(PCAPNG_PACKET_BYTES - 4);
         m_data[32*0+:32] = PCAPNG_PACKET;
         m_data[32*1+:32] = {17'd0, block, 2'd0};
-        m_data[32*3+:32] = now[63:32];
-        m_data[32*4+:32] = now[31:0];
+        m_data[32*3+:32] = s_time.ns[63:32];
+        m_data[32*4+:32] = s_time.ns[31:0];
         m_data[32*5+:32] = 32'(s_frame);
         m_data[32*6+:32] = 32'(s_frame);
       end
@@ -250,6 +249,8 @@ module fb_net_packets
     if (moves && m_open) begin
       m_axis_head_tdata <= '0;
       m_axis_head_tdata[8*FRAMING_BYTES+:64] <= 64'(lost);
+      m_axis_head_tdata[8*PACKET_NS_AT+:64] <= s_time.ns;
+      m_axis_head_tdata[8*PACKET_SECONDS_AT+:34] <= s_time.seconds;
       m_axis_head_tdata[31:0] <= FRAMING_MAGIC;
       m_axis_head_tdata[8*FRAMING_FLAGS_AT+:8] <= {
         4'(FRAMING_VERSION), 4'(FRAMING_FIRST | FRAMING_LAST)

@@ -29,6 +29,12 @@ package fb_net_pkg;
     logic unsummed;  // the UDP checksum is 0: there is none
   } headers_t;
 
+  // A time since 1970, in seconds and once more in ns, so that no module has to divide.
+  typedef struct packed {
+    logic [33:0] seconds;
+    logic [63:0] ns;
+  } time_t;
+
   // What a pause frame says.
   typedef struct packed {
     logic valid;

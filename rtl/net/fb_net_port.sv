@@ -39,6 +39,7 @@ module fb_net_port
 
     input wire clk_tx,
     input wire rst_tx,
+    input wire [79:0] time_of_day,  // of IEEE 1588: seconds since 1970, below them 32 bits of ns
 
     output logic                       m_axis_mac_tvalid,
     input  wire                        m_axis_mac_tready,
@@ -47,9 +48,10 @@ module fb_net_port
     output logic                       m_axis_mac_tlast,
     output logic                       m_axis_mac_tuser,
 
-    input wire clk,
-    input wire rst,
-    input wire [63:0] now,  // ns since 1970, for the frames of a capture
+    input wire        clk,
+    input wire        rst,
+    input wire [63:0] now_ns,      // time since 1970, ...
+    input wire [33:0] now_seconds, // ... and once more
 
     // Received: extents, and a word of each.
     output logic                        m_axis_object_tvalid,
@@ -196,6 +198,31 @@ module fb_net_port
       .m_axis_mac_tuser(mac_damaged)
   );
 
+  time_t now;
+  logic [33:0] shown;
+
+  fb_net_clock u_clock (
+      .clk(clk_mac),
+      .rst(rst_mac),
+      .cfg_ieee1588(out.clock.ieee1588.value),
+      .time_of_day,
+      .clk_core(clk),
+      .rst_core(rst),
+      .core({now_seconds, now_ns}),
+      .now
+  );
+
+  fb_common_value_cdc #(
+      .Width(34)
+  ) u_shown (
+      .s_clk  (clk_mac),
+      .s_rst  (rst_mac),
+      .s_value(now.seconds),
+      .m_clk  (clk),
+      .m_rst  (rst),
+      .m_value(shown)
+  );
+
   logic frame_valid, frame_first, frame_last, arrived, placed;
   logic [USER_DATA_BITS-1:0] frame_data;
   headers_t frame_headers;
@@ -224,6 +251,7 @@ module fb_net_port
       .cfg_giant(out.limit.frame.value),
       .cfg_priority(out.pause_control.by_class.value),
       .cfg_class(out.pause_control.which.value),
+      .now,
       .cfg_packets(out.packets.enable.value),
       .cfg_pages(out.packets.pages.value),
       .cfg_wait(out.packets.wait_cycles.value),
@@ -248,7 +276,6 @@ module fb_net_port
       .arrived_bytes,
       .clk,
       .rst,
-      .now,
       .packets_open,
       .m_axis_object_tvalid,
       .m_axis_object_tready,
@@ -533,6 +560,7 @@ module fb_net_port
   assign in.link.cut.next = cuts;
   assign in.link.lost.next = losses;
   assign in.cycles.cycles.next = cycles_q;
+  assign in.clock.seconds.next = shown;
   assign in.packets.open.next = packets_open;
   assign in.arrivals.wr_ack = 1'b0;  // the register block refuses writes to statistics
   assign in.places.wr_ack = 1'b0;

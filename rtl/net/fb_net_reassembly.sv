@@ -21,6 +21,7 @@
 
 module fb_net_reassembly
   import fb_spec_pkg::*;
+  import fb_net_pkg::*;
 #(
     parameter int unsigned Streams = 4,  // streams told apart, a power of two, 2 to 16
     localparam int unsigned StreamBits = $clog2(Streams)
@@ -32,16 +33,17 @@ module fb_net_reassembly
     input wire forget,  // another one has fb_net_realign: no extent is open any more
 
     // Datagrams, as fb_net_stream_scheduler has them.
-    input  wire                       s_valid,
-    output logic                      s_ready,
-    input  wire  [USER_DATA_BITS-1:0] s_data,
-    input  wire  [               6:0] s_bytes,
-    input  wire                       s_first,
-    input  wire                       s_last,
-    input  wire                       s_raw,    // what goes past the object is filling
-    input  wire  [              13:0] s_frame,  // bytes of the frame that brought it
-    input  wire                       s_ours,   // it is of a stream that is taken ...
-    input  wire  [    StreamBits-1:0] s_stream, // ... of this one
+    input  wire                             s_valid,
+    output logic                            s_ready,
+    input  wire        [USER_DATA_BITS-1:0] s_data,
+    input  wire        [               6:0] s_bytes,
+    input  wire                             s_first,
+    input  wire                             s_last,
+    input  wire                             s_raw,    // what goes past the object is filling
+    input  wire        [              13:0] s_frame,  // bytes of the frame that brought it
+    input  wire time_t                      s_time,   // when that came
+    input  wire                             s_ours,   // it is of a stream that is taken ...
+    input  wire        [    StreamBits-1:0] s_stream, // ... of this one
 
     // Payload, as fb_net_realign takes it.
     output logic                      m_valid,
@@ -56,7 +58,7 @@ module fb_net_reassembly
     output logic                      m_within,  // an extent is open, as far as is known here
 
     // One word an extent: header of its first frame, with PACKET_GOES_ON among its flags where that is
-    // so, above it the frames missing before.
+    // so, above it the frames missing before, and when that frame came.
     output logic                        m_axis_head_tvalid,
     input  wire                         m_axis_head_tready,
     output logic [PACKET_HEAD_BITS-1:0] m_axis_head_tdata,
@@ -319,7 +321,7 @@ module fb_net_reassembly
 
   always_ff @(posedge clk) begin : head
     if (begins && opens) begin
-      m_axis_head_tdata <= {missing, header};
+      m_axis_head_tdata <= PACKET_HEAD_BITS'({s_time, missing, header});
       if (seen_q.goes_on) m_axis_head_tdata[8*FRAMING_FLAGS_AT+:4] <= flags | PACKET_GOES_ON;
     end
     m_axis_head_tvalid <= !rst && ((begins && opens) ||

@@ -31,19 +31,20 @@ module fb_net_receive
     input wire clk_mac,
     input wire rst_mac,
 
-    input wire [47:0] cfg_mac,       // our addresses
+    input wire [47:0] cfg_mac,  // our addresses
     input wire [31:0] cfg_ip,
-    input wire [15:0] cfg_port,      // UDP port that is ours
-    input wire [15:0] cfg_stream,    // the first stream that is taken
-    input wire [ 4:0] cfg_streams,   // how many are, from that one on
-    input wire [31:0] cfg_gather,    // cycles of clk after which a stream that waits is late
-    input wire [31:0] cfg_idle,      // cycles of clk without a frame that end an extent; 0: none do
-    input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
-    input wire        cfg_priority,  // priority pause counts, not pause
-    input wire [ 2:0] cfg_class,     // the class that we send in
-    input wire        cfg_packets,   // whole frames as a capture, and of its chunks ...
-    input wire [ 7:0] cfg_pages,     // ... pages of 4 KiB
-    input wire [31:0] cfg_wait,      // ... and cycles of clk after which one ends; 0: none does
+    input wire [15:0] cfg_port,  // UDP port that is ours
+    input wire [15:0] cfg_stream,  // the first stream that is taken
+    input wire [4:0] cfg_streams,  // how many are, from that one on
+    input wire [31:0] cfg_gather,  // cycles of clk after which a stream that waits is late
+    input wire [31:0] cfg_idle,  // cycles of clk without a frame that end an extent; 0: none do
+    input wire [13:0] cfg_giant,  // bytes of the longest frame, at most 16382
+    input wire cfg_priority,  // priority pause counts, not pause
+    input wire [2:0] cfg_class,  // the class that we send in
+    input wire time_t now,  // in clk_mac
+    input wire cfg_packets,  // whole frames as a capture, and of its chunks ...
+    input wire [7:0] cfg_pages,  // ... pages of 4 KiB
+    input wire [31:0] cfg_wait,  // ... and cycles of clk after which one ends; 0: none does
 
     input wire                       s_axis_mac_tvalid,
     input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
@@ -72,7 +73,6 @@ module fb_net_receive
     // In clk: objects, what is to be known of each extent, what became of a datagram.
     input wire clk,
     input wire rst,
-    input wire [63:0] now,  // ns since 1970, for packets
     output logic packets_open,  // a chunk is open, or what was taken for one is not yet in it
     output logic m_axis_object_tvalid,
     input wire m_axis_object_tready,
@@ -167,12 +167,17 @@ module fb_net_receive
 
   // Frames lost before the next one: it tells as many as fit, the one after it the rest.
   localparam int unsigned LostBits = 8;
+  time_t came_q, fifo_time;  // when the frame's first beat left the filter
   logic [31:0] lost_q;
   logic [LostBits-1:0] lost_told, fifo_lost;
   logic wanted;
 
   assign wanted = arrived && decap_whole && decap_arrival == ARRIVAL_DATAGRAM;
   assign lost_told = lost_q > 32'(2 ** LostBits - 1) ? '1 : lost_q[LostBits-1:0];
+
+  always_ff @(posedge clk_mac) begin : stamp
+    if (m_frame_valid && m_frame_first) came_q <= now;
+  end
 
   always_ff @(posedge clk_mac) begin : count_lost
     if (wanted && !lost) lost_q <= lost_q - 32'(lost_told);
@@ -210,7 +215,7 @@ module fb_net_receive
   fb_net_frame_fifo #(
       .Beats(Beats),
       .Frames(Frames),
-      .InfoBits(17 + LostBits)
+      .InfoBits(17 + LostBits + $bits(time_t))
   ) u_frame_fifo (
       .s_clk  (clk_mac),
       .s_rst  (rst_mac),
@@ -219,7 +224,7 @@ module fb_net_receive
       .s_end  (arrived),
       .s_good (decap_arrival == ARRIVAL_DATAGRAM),
       .s_bytes(decap_bytes),
-      .s_info ({decap_whole, lost_told != '0, lost_told, decap_raw, arrived_bytes}),
+      .s_info ({came_q, decap_whole, lost_told != '0, lost_told, decap_raw, arrived_bytes}),
       .s_room (),
       .s_lost (lost),
       .level,
@@ -232,7 +237,7 @@ module fb_net_receive
       .m_bytes(fifo_bytes),
       .m_first(fifo_first),
       .m_last (fifo_last),
-      .m_info ({fifo_whole, fifo_lossy, fifo_lost, fifo_raw, fifo_frame})
+      .m_info ({fifo_time, fifo_whole, fifo_lossy, fifo_lost, fifo_raw, fifo_frame})
   );
 
   // --------------------------------------------------------- objects, or whole frames as a capture
@@ -253,6 +258,7 @@ module fb_net_receive
   logic [USER_DATA_BITS-1:0] turn_data;
   logic [6:0] turn_bytes;
   logic [13:0] turn_frame;
+  time_t turn_time;
   logic [$clog2(Streams)-1:0] turn_stream;
 
   // What the header says of a beat is judged in one cycle, what becomes of it in the next.
@@ -307,6 +313,7 @@ module fb_net_receive
       .s_last  (fifo_last),
       .s_raw   (fifo_raw),
       .s_frame (fifo_frame),
+      .s_time  (fifo_time),
       .m_valid (turn_valid),
       .m_ready (turn_ready),
       .m_data  (turn_data),
@@ -315,6 +322,7 @@ module fb_net_receive
       .m_last  (turn_last),
       .m_raw   (turn_raw),
       .m_frame (turn_frame),
+      .m_time  (turn_time),
       .m_ours  (turn_ours),
       .m_stream(turn_stream),
       .held,
@@ -336,6 +344,7 @@ module fb_net_receive
       .s_last(turn_last),
       .s_raw(turn_raw),
       .s_frame(turn_frame),
+      .s_time(turn_time),
       .s_ours(turn_ours),
       .s_stream(turn_stream),
       .m_valid(reassembly_valid),
@@ -363,7 +372,6 @@ module fb_net_receive
       .rst,
       .cfg_pages,
       .cfg_wait,
-      .now,
       .more(packets_more),
       .open(packets_chunk),
       .active(packets_active),
@@ -374,6 +382,7 @@ module fb_net_receive
       .s_first(fifo_first),
       .s_last(fifo_last),
       .s_frame(fifo_frame),
+      .s_time(fifo_time),
       .s_lossy(fifo_lossy),
       .s_lost(fifo_lost),
       .m_valid(packets_valid),

@@ -20,6 +20,7 @@
 
 module fb_net_stream_scheduler
   import fb_spec_pkg::*;
+  import fb_net_pkg::*;
 #(
     parameter int unsigned Streams = 4,  // rings, a power of two, 2 to 16
     parameter int unsigned Beats = 16384,  // 64-byte beats of a ring, a power of two, 4 to 65536
@@ -35,25 +36,27 @@ module fb_net_stream_scheduler
     input wire [31:0] cfg_gather,   // cycles after which one that waits is late; 0: none ever is
     input wire        hurry,        // nothing more comes: no ring waits for the rest of an object
 
-    input  wire                       s_valid,
-    output logic                      s_ready,
-    input  wire  [USER_DATA_BITS-1:0] s_data,
-    input  wire  [               6:0] s_bytes,
-    input  wire                       s_first,
-    input  wire                       s_last,
-    input  wire                       s_raw,
-    input  wire  [              13:0] s_frame,
+    input  wire                             s_valid,
+    output logic                            s_ready,
+    input  wire        [USER_DATA_BITS-1:0] s_data,
+    input  wire        [               6:0] s_bytes,
+    input  wire                             s_first,
+    input  wire                             s_last,
+    input  wire                             s_raw,
+    input  wire        [              13:0] s_frame,
+    input  wire time_t                      s_time,
 
-    output logic                      m_valid,
-    input  wire                       m_ready,
-    output logic [USER_DATA_BITS-1:0] m_data,
-    output logic [               6:0] m_bytes,
-    output logic                      m_first,
-    output logic                      m_last,
-    output logic                      m_raw,
-    output logic [              13:0] m_frame,
-    output logic                      m_ours,   // the frame is of a stream that is taken ...
-    output logic [    StreamBits-1:0] m_stream, // ... of this one, counted from the first
+    output logic                       m_valid,
+    input  wire                        m_ready,
+    output logic  [USER_DATA_BITS-1:0] m_data,
+    output logic  [               6:0] m_bytes,
+    output logic                       m_first,
+    output logic                       m_last,
+    output logic                       m_raw,
+    output logic  [              13:0] m_frame,
+    output time_t                      m_time,
+    output logic                       m_ours,   // the frame is of a stream that is taken ...
+    output logic  [    StreamBits-1:0] m_stream, // ... of this one, counted from the first
 
     output logic [AddrBits+StreamBits:0] held,  // beats in rings, of streams that are taken
     output logic rests  // nothing is inside
@@ -77,6 +80,7 @@ module fb_net_stream_scheduler
     logic last;
     logic raw;
     logic [13:0] frame;
+    time_t time_;
     logic [6:0] bytes;
     logic [USER_DATA_BITS-1:0] data;
   } beat_t;
@@ -156,7 +160,7 @@ module fb_net_stream_scheduler
   logic [ReadLatency-1:0] inside_q;  // beats in it
   beat_t s_beat, m_beat;
 
-  assign s_beat = '{ring, ours, s_first, s_last, s_raw, s_frame, s_bytes, s_data};
+  assign s_beat = '{ring, ours, s_first, s_last, s_raw, s_frame, s_time, s_bytes, s_data};
   fb_net_ring_ram #(
       .Width($bits(beat_t)),
       .Words(Streams * Beats),
@@ -180,7 +184,7 @@ module fb_net_stream_scheduler
   assign write_at = {ring, write_q[ring]};
   assign read_at = {chosen_q, read_q[chosen_q]};
   assign m_valid = inside_q[ReadLatency-1];
-  assign {m_stream, m_ours, m_first, m_last, m_raw, m_frame, m_bytes, m_data} = m_beat;
+  assign {m_stream, m_ours, m_first, m_last, m_raw, m_frame, m_time, m_bytes, m_data} = m_beat;
 
   always_ff @(posedge clk) begin : memory
     if (push) marks[write_at] <= '{ours, behind};

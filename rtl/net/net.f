@@ -4,6 +4,7 @@ rtl/net/fb_net_frame_fifo.sv
 rtl/net/fb_net_checksum.sv
 rtl/net/fb_net_pkg.sv
 rtl/net/fb_net_mac_rx.sv
+rtl/net/fb_net_clock.sv
 rtl/net/fb_net_parse.sv
 rtl/net/fb_net_filter.sv
 rtl/net/fb_net_decap.sv

@@ -28,7 +28,6 @@ module fb_pe_entry
 (
     input wire clk,
     input wire rst,
-    input wire [63:0] now,  // ns since 1970
 
     input  wire                          s_axis_extent_tvalid,
     output logic                         s_axis_extent_tready,
@@ -121,7 +120,7 @@ module fb_pe_entry
       .clear  (1'b0),
       .s_valid(s_axis_extent_tvalid && m_axis_extent_tready),
       .s_ready(room),
-      .s_data (extent_of(s_axis_extent_tdata, now, nonce)),
+      .s_data (extent_of(s_axis_extent_tdata, nonce)),
       .m_valid(known),
       .m_ready(ends),
       .m_data (extent),

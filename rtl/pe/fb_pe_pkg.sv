@@ -54,7 +54,7 @@ package fb_pe_pkg;
 
   // The extent of the word that announces it.
   function automatic extent_t extent_of(input logic [PACKET_HEAD_BITS-1:0] head,
-                                        input logic [63:0] now, input logic [63:0] nonce);
+                                        input logic [63:0] nonce);
     logic first, unused;
     logic [63:0] place;
     unused = &{1'b0, head};
@@ -66,7 +66,7 @@ package fb_pe_pkg;
     extent_of.object = head[8*FRAMING_OBJECT_AT+:64];
     extent_of.offset = first ? '0 : place;
     extent_of.size = first ? place : '0;
-    extent_of.time_ = now;
+    extent_of.time_ = head[8*PACKET_NS_AT+:64];
     extent_of.nonce = nonce;
   endfunction
 

@@ -9,11 +9,9 @@ package fb_store_pkg;
   import fb_store_rom_pkg::RESULT_BITS;
   import fb_store_rom_pkg::NONCE_BITS;
 
-  // What is known of an extent from its beginning on: the word that announces it, and when it came.
+  // What is known of an extent from its beginning on: the word that announces it.
   typedef struct packed {
     logic [NONCE_BITS-1:0] nonce;
-    logic [33:0] seconds;  // since 1970, so that no module has to divide
-    logic [63:0] time_;  // the same in ns
     logic [PACKET_HEAD_BITS-1:0] head;
   } metadata_t;
 
@@ -75,7 +73,7 @@ package fb_store_pkg;
     logic [63:0] missing;
     logic [PACKET_HEAD_BITS-1:0] head;
     head = extent.head;
-    unused = &{1'b0, head[8*FRAMING_STREAM_AT-1:0], part};
+    unused = &{1'b0, head, part};
     first = (head[8*FRAMING_FLAGS_AT+:8] & 8'(FRAMING_FIRST)) != '0;
     missing = head[8*FRAMING_BYTES+:64];
     facts_of = '0;
@@ -87,8 +85,8 @@ package fb_store_pkg;
     facts_of.missing = part.done != '0 ? '0 : missing[63:32] != '0 ? '1 : missing[31:0];
     facts_of.sequence_ = head[8*FRAMING_SEQUENCE_AT+:32];
     facts_of.epoch = head[8*FRAMING_EPOCH_AT+:32];
-    facts_of.time_ = extent.time_;
-    facts_of.seconds = extent.seconds;
+    facts_of.time_ = head[8*PACKET_NS_AT+:64];
+    facts_of.seconds = head[8*PACKET_SECONDS_AT+:34];
     facts_of.crc32c = part.crc32c;
     facts_of.nonce = extent.nonce;
   endfunction

@@ -26,7 +26,8 @@ module fb_store_recorder
 
     output logic [Elements-1:0][63:0] element,  // settings of processing elements
     input wire [Elements-1:0][63:0] element_status,
-    output logic [63:0] now,  // ns since 1970
+    output logic [63:0] now_ns,  // time since 1970, ...
+    output logic [33:0] now_seconds,  // ... and once more
 
     // What is known of an extent when it begins; its tag, taken when the end of its packet goes into
     // the elements: whether an intact object ends there, too.
@@ -171,7 +172,8 @@ module fb_store_recorder
   logic [33:0] seconds;
   logic second;
 
-  assign now = out.time_ns.nanoseconds.value;
+  assign now_ns = out.time_ns.nanoseconds.value;
+  assign now_seconds = out.time_seconds.seconds.value;
   assign part = out.time_seconds.nanoseconds.value + 30'(step_q);
   assign second = part >= 30'(SECOND);
   assign seconds = out.time_seconds.seconds.value + 34'(second);
@@ -290,10 +292,7 @@ module fb_store_recorder
       .s_axis_extent_tvalid,
       .s_axis_extent_tready,
       .s_axis_extent_tdata({
-        HAS_NONCE ? NONCE_BITS'(s_axis_extent_tuser) : '0,
-        out.time_seconds.seconds.value,
-        now,
-        s_axis_extent_tdata
+        HAS_NONCE ? NONCE_BITS'(s_axis_extent_tuser) : '0, s_axis_extent_tdata
       }),
       .m_axis_tag_tvalid,
       .m_axis_tag_tready,

@@ -57,6 +57,9 @@ module fb_top_net_dram #(
     input wire clk_tx,
     input wire rst_tx,
 
+    // Time of day of IEEE 1588, in clk_tx: seconds, below them 32 bits of nanoseconds.
+    input wire [79:0] time_of_day,
+
     // Of processing elements with their own clock; without any: clk and rst.
     input wire clk_pe,
     input wire rst_pe,
@@ -342,7 +345,8 @@ module fb_top_net_dram #(
   logic [fb_spec_pkg::PACKET_READ_BITS-1:0] read_of;
   logic [31:0] received;
   logic [511:0] element, element_status;
-  logic [63:0] now;
+  logic [63:0] now_ns;
+  logic [33:0] now_seconds;
 
   fb_net_port #(
       .ReceiveBeats(ReceiveBeats),
@@ -398,6 +402,7 @@ module fb_top_net_dram #(
   );
 
   fb_pe_back_entry u_back_entry (
+      .now(now_ns),
       .s_axis_head_tvalid(read_valid),
       .s_axis_head_tready(read_ready),
       .s_axis_head_tdata(read),

@@ -38,7 +38,7 @@ class Bench:
         self.heads = harness.axi_stream(AxiStreamSink, dut, "m_axis_head")
         self.chunks: list[bytes] = []
         self.data = b""
-        self.times: list[int] = []
+        self.times: list[tuple[int, int]] = []  # of frames, in ns and in seconds
         self.began: list[int] = []
         self.ended: list[int] = []
         self.placed = 0
@@ -47,7 +47,7 @@ class Bench:
     async def start(self, pages: int = 2, wait: int = 0) -> None:
         """Configure, reset, and watch."""
         dut = self.dut
-        harness.clear(dut, "s_*", "m_ready", "cfg_*", "now", "more")
+        harness.clear(dut, "s_*", "m_ready", "cfg_*", "more")
         dut.more.value = 1
         dut.cfg_pages.value = pages
         dut.cfg_wait.value = wait
@@ -56,12 +56,10 @@ class Bench:
         await harness.step(dut.clk)
 
     async def watch(self) -> None:
-        """Put chunks together, with a clock that crosses 2^32."""
-        dut, now = self.dut, (5 << 32) - 3000
+        """Put chunks together."""
+        dut = self.dut
         while True:
             await harness.step(dut.clk)
-            now += 4
-            dut.now.value = now
             dut.m_ready.value = random.random() < self.ready
             await FallingEdge(dut.clk)
             self.placed += dut.placed.value == 1
@@ -81,6 +79,7 @@ class Bench:
     async def send(self, frame: Frame, idle: float = 0.0) -> None:
         """Drive one frame until its last beat is taken, with noise beside its bytes."""
         dut, data = self.dut, frame.data
+        self.times.append((random.getrandbits(64), random.getrandbits(34)))
         for at in range(0, len(data), BEAT):
             while random.random() < idle:
                 dut.s_valid.value = 0
@@ -93,6 +92,7 @@ class Bench:
             dut.s_first.value = at == 0
             dut.s_last.value = at + BEAT >= len(data)
             dut.s_frame.value = len(data)
+            dut.s_time.value = self.times[-1][1] << 64 | self.times[-1][0]
             dut.s_lost.value = frame.lost
             dut.s_lossy.value = int(frame.lost != 0)
             await FallingEdge(dut.clk)
@@ -113,8 +113,9 @@ class Bench:
         found = [pcapng.walk(chunk) for chunk in self.chunks]
         packets = [packet for chunk in found for packet in chunk]
         assert [(p.frame, p.lost) for p in packets] == [(f.data, f.lost) for f in sent]
-        times = [packet.time for packet in packets]
-        assert times == sorted(times)
+        times = self.times[: len(packets)]
+        del self.times[: len(packets)]
+        assert [packet.time for packet in packets] == [ns for ns, _ in times]
         assert pcapng.by_scapy(self.chunks) == [(p.time, p.frame) for p in packets]
         assert self.placed == len(sent)
         first = told = 0
@@ -127,6 +128,10 @@ class Bench:
             told += numbers.pop()
             assert told == sum(f.lost for f in sent[: first + 1])
             assert numbers == [first, number, 0]
+            behind = word[spec.PACKET_NS_AT :]
+            assert (int.from_bytes(behind[:8], "little"), int.from_bytes(behind[8:], "little")) == (
+                times[first]
+            )
             first += len(inside)
         assert self.heads.empty()
         return found
@@ -253,6 +258,7 @@ async def reset_in_mid_chunk(dut) -> None:
         await harness.reset(dut)
         bench.heads.clear()
         bench.chunks.clear()
+        bench.times.clear()
         bench.data, bench.placed = b"", 0
         sent = frames(4)
         for frame in sent:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import random
 
 import cocotb
-from cocotb.triggers import Timer, with_timeout
+from cocotb.triggers import RisingEdge, Timer, with_timeout
+from cocotb.utils import get_sim_time
+from cocotbext.eth import EthMacFrame, PtpClock
 from scapy.layers.inet import ICMP, IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
@@ -16,11 +18,13 @@ import frames
 import pcapng
 from forebay import spec
 from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, Sender, ether, udp, wire
-from netport import PATIENCE_US, Bench
+from netport import MAC_PS, PATIENCE_US, Bench
 from runner import simulate
 
 ENABLE, OPEN = 1, 2
 PAGES_AT, WAIT_AT = 8, 32
+IEEE_1588 = 1 << 63
+SECOND = 10**9
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 
 
@@ -68,7 +72,8 @@ async def all_but_what_is_no_frame(dut) -> None:
     bench = Bench(dut, at_line_rate=False)
     settings = ENABLE | 2 << PAGES_AT
     await bench.start(packets=settings)
-    dut.now.value = 1_700_000_000_000_000_000
+    dut.now_ns.value, dut.now_seconds.value = 1_700_000_000_000_000_000, 1_700_000_000
+    await Timer(1, "us")
     sent = []
     for _ in range(12):
         batch = [(frame, False, True) for frame in good()]
@@ -113,6 +118,52 @@ async def a_lonely_frame(dut) -> None:
     chunk, whole = await bench.object()
     assert whole and [packet.frame for packet in pcapng.walk(chunk)] == [frame]
     assert not await bench.get("packets") & OPEN
+
+
+@cocotb.test()
+@cocotb.parametrize(whole=[True, False])
+async def stamped_when_they_come(dut, whole: bool) -> None:
+    """However long they wait, frames and extents have the time of a PTP clock when they came."""
+    bench = Bench(dut)
+    await bench.start(clock=IEEE_1588, packets=(ENABLE if whole else 0) | 2 << PAGES_AT)
+    clock = PtpClock(clock=dut.clk_tx, period_ns=MAC_PS / 1000)
+    clock.set_ts_tod_ns(1_700_000_000 * SECOND - 5000)
+
+    async def tell() -> None:
+        while True:
+            await RisingEdge(dut.clk_tx)
+            seconds, ns, _ = clock.get_ts_tod()
+            dut.time_of_day.value = seconds << 32 | ns
+
+    cocotb.start_soon(tell())
+    await Timer(1, "us")
+    sent: list[EthMacFrame] = []  # as they left the MAC, with the time of the simulation
+    bench.objects.pause = True
+    sender = Sender()
+    for number in range(60):
+        [datagram] = sender.datagrams(number, random.randbytes(random.randrange(1, 1400)), 1440)
+        bench.hand(EthMacFrame(wire(udp(datagram)), tx_complete=sent.append))
+        await Timer(random.randrange(20, 500), "ns")
+    bench.objects.pause = False
+    await bench.settle()
+    await end(bench, 2 << PAGES_AT)
+    found, came = [], []
+    while not bench.objects.empty():
+        data, _ = await bench.object()
+        word = bytes(bench.heads.recv_nowait().tdata)
+        time = int.from_bytes(word[spec.PACKET_NS_AT :][:8], "little")
+        assert int.from_bytes(word[spec.PACKET_SECONDS_AT :], "little") == time // SECOND
+        packets = pcapng.walk(data) if whole else []
+        found += [packet.frame for packet in packets] or [data]
+        came += [packet.time for packet in packets] or [time]
+        assert came[-max(len(packets), 1)] == time
+    inside = spec.FRAMING_BYTES + 42
+    assert found == [bytes(frame.data)[0 if whole else inside :] for frame in sent]
+    assert await bench.get("clock") & IEEE_1588 - 1 == 1_700_000_000
+    # From the frame's first bit at the MAC to the stamp, on two clocks.
+    since = int(clock.get_ts_tod_ns() * 1000) - int(get_sim_time("ps"))
+    late = [1000 * at - since - int(of.sim_time_sfd) for at, of in zip(came, sent, strict=True)]
+    assert 20_000 < min(late) and max(late) < 60_000 and max(late) - min(late) < 4 * MAC_PS
 
 
 def test_packets() -> None:

@@ -37,6 +37,7 @@ class Frame:
     epoch: int = 1
     raw: bool = False
     others: dict[str, int] = field(default_factory=dict)
+    time: int = field(default_factory=lambda: random.getrandbits(98))
 
     @property
     def stream(self) -> int:
@@ -84,7 +85,7 @@ class Rule:
         self.known: dict[int, Known] = {}
         self.within: int | None = None  # the stream of the open extent
         self.begun = False  # it begins with its object's first byte
-        # For each extent: head and number missing, payload, TUSER (None: never closed).
+        # For each extent: head, number missing, time, payload, TUSER (None: never closed).
         self.extents: list[list] = []
         self.places: list[int] = []
 
@@ -132,7 +133,7 @@ class Rule:
         if not (goes_on and self.within == frame.stream):
             head = bytearray(frame.head)
             head[spec.FRAMING_FLAGS_AT] |= spec.PACKET_GOES_ON if goes_on else 0
-            self.extents.append([bytes(head), missing, b"", None])
+            self.extents.append([bytes(head), missing, frame.time, b"", None])
             self.begun = first
         there, total = (0, frame.place) if first else (frame.place, None)
         if goes_on:
@@ -141,11 +142,11 @@ class Rule:
         if frame.raw and total is not None and 0 < total - there < len(payload) <= BEAT - HEADER:
             payload = payload[: total - there]
         there += len(payload)
-        self.extents[-1][2] += payload
+        self.extents[-1][3] += payload
         self.within, known.object = frame.stream, (frame.number, there, total)
         if last:
             intact = total == there
-            self.extents[-1][3] = user_of(self.begun and intact, intact)
+            self.extents[-1][-1] = user_of(self.begun and intact, intact)
             self.within = known.object = None
 
 
@@ -202,6 +203,7 @@ class Bench:
             dut.s_last.value = at + BEAT >= len(data)
             dut.s_raw.value = frame.raw
             dut.s_frame.value = len(data) + 42
+            dut.s_time.value = frame.time
             dut.s_ours.value = frame.ours
             dut.s_stream.value = frame.stream - STREAM if frame.ours else 0
             await FallingEdge(dut.clk)
@@ -221,8 +223,11 @@ class Bench:
         assert [count for _, count in self.places] == [len(f.head + f.payload) + 42 for f in sent]
         heads = [bytes(self.heads.recv_nowait().tdata) for _ in rule.extents]
         assert self.heads.empty()
-        assert heads == [head + gap.to_bytes(8, "little") for head, gap, _, _ in rule.extents]
-        assert self.extents == [extent[2:] for extent in rule.extents]
+        assert heads == [
+            head + gap.to_bytes(8, "little") + time.to_bytes(13, "little")
+            for head, gap, time, _, _ in rule.extents
+        ]
+        assert self.extents == [extent[3:] for extent in rule.extents]
         return rule
 
 
@@ -315,7 +320,7 @@ async def silence_ends_an_extent(dut) -> None:
     heads = [bytes(bench.heads.recv_nowait().tdata) for _ in bench.extents]
     # Nothing is missing before the second one, which goes on where the first ended.
     places = [int.from_bytes(head[spec.FRAMING_PLACE_AT :][:8], "little") for head in heads]
-    assert places == [2000, 600] and not any(head[HEADER:] != bytes(8) for head in heads)
+    assert places == [2000, 600] and not any(any(head[HEADER : HEADER + 8]) for head in heads)
 
 
 @cocotb.test()
@@ -362,7 +367,7 @@ async def what_is_open_is_forgotten(dut) -> None:
     assert bench.extents == [[2 * payload, None], [2 * payload, None]]
     heads = [bytes(bench.heads.recv_nowait().tdata) for _ in bench.extents]
     places = [int.from_bytes(head[spec.FRAMING_PLACE_AT :][:8], "little") for head in heads]
-    assert places == [2000, 400] and not any(any(head[HEADER:]) for head in heads)
+    assert places == [2000, 400] and not any(any(head[HEADER : HEADER + 8]) for head in heads)
 
 
 @cocotb.test()
@@ -371,7 +376,7 @@ async def whole_objects(dut) -> None:
     bench = Bench(dut)
     await bench.start()
     rule = await bench.follow(objects(60))
-    assert len(rule.extents) == 60 and all(extent[3] == WHOLE for extent in rule.extents)
+    assert len(rule.extents) == 60 and all(extent[-1] == WHOLE for extent in rule.extents)
 
 
 @cocotb.test()
@@ -389,7 +394,7 @@ async def any_faults(dut, ready: float, base: int) -> None:
     rule = await bench.follow(spoil(sent), 0.0 if ready == 1 else 0.3)
     often = {spec.PLACE_DELIVERED, spec.PLACE_HEADER, spec.PLACE_DUPLICATE, spec.PLACE_LATE}
     assert {*rule.places} >= often
-    assert {extent[3] for extent in rule.extents} >= {WHOLE, None}
+    assert {extent[-1] for extent in rule.extents} >= {WHOLE, None}
 
 
 @cocotb.test()
@@ -414,7 +419,7 @@ async def streams_by_themselves(dut, ready: float) -> None:
         of = {id(frame) for frame in alone}
         places = [place for place, frame in zip(rule.places, sent, strict=True) if id(frame) in of]
         assert places == lone.places
-    assert {extent[3] for extent in rule.extents} == {WHOLE, PART, LAST_PART, None}
+    assert {extent[-1] for extent in rule.extents} == {WHOLE, PART, LAST_PART, None}
 
 
 @cocotb.test()
@@ -437,7 +442,7 @@ async def an_object_in_parts(dut) -> None:
     assert [len(extent[2]) for extent in ours] == [100, 20, 120, 5]
     # Nothing is missing, and no part is a whole object: the last ends with the flag.
     assert [extent[1] for extent in ours] == [0, 0, 0, 0]
-    assert [extent[3] for extent in ours] == [None, None, None, LAST_PART]
+    assert [extent[-1] for extent in ours] == [None, None, None, LAST_PART]
     assert b"".join(extent[2] for extent in ours) == content
     assert len(rule.extents) == len(ours) + 3
 
@@ -466,7 +471,7 @@ async def sender_begins_anew(dut) -> None:
     for frame in after:
         frame.epoch = 2
     rule = await bench.follow(before + after)
-    assert rule.extents[0][3] is None
+    assert rule.extents[0][-1] is None
     assert [extent[1] for extent in rule.extents] == [0, 0, 0, 0]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import cocotb
 import pytest
@@ -28,6 +28,7 @@ class Frame:
 
     data: bytes
     raw: bool = False
+    time: int = field(default_factory=lambda: random.getrandbits(98))
 
     @property
     def stream(self) -> int | None:
@@ -89,19 +90,20 @@ class Bench:
                 data, said = b"", None
             elif dut.m_valid.value == 1 and dut.m_ready.value == 1:
                 of = tuple(
-                    int(getattr(dut, f"m_{n}").value) for n in ("raw", "frame", "ours", "stream")
+                    int(getattr(dut, f"m_{name}").value)
+                    for name in ("raw", "frame", "ours", "stream", "time")
                 )
                 assert (dut.m_first.value == 1) == (not data) and (said is None or said == of)
                 count, said = int(dut.m_bytes.value), of
                 data += int(dut.m_data.value).to_bytes(BEAT, "little")[:count]
                 assert dut.m_last.value == 1 or count == BEAT
                 if dut.m_last.value == 1:
-                    self.take(Frame(data, bool(of[0])), of)
+                    self.take(Frame(data, bool(of[0]), of[4]), of)
                     data, said = b"", None
 
     def take(self, frame: Frame, of: tuple[int, ...]) -> None:
         """Note a frame, and hold what is said of it against what it is."""
-        assert of[1:] == (len(frame.data) + 42, self.ours(frame), self.ring(frame))
+        assert of[1:4] == (len(frame.data) + 42, self.ours(frame), self.ring(frame))
         self.came.append(frame)
         self.ended.append(self.now)
 
@@ -121,6 +123,7 @@ class Bench:
             dut.s_last.value = at + BEAT >= len(frame.data)
             dut.s_raw.value = frame.raw
             dut.s_frame.value = len(frame.data) + 42
+            dut.s_time.value = frame.time
             await FallingEdge(dut.clk)
             while dut.s_ready.value == 0:
                 await FallingEdge(dut.clk)

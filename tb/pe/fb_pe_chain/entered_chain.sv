@@ -12,7 +12,6 @@ module entered_chain
     input wire rst,
     input wire [8*64-1:0] cfg,
     output logic [8*64-1:0] status,
-    input wire [63:0] now,
 
     input  wire                         s_axis_extent_tvalid,
     output logic                        s_axis_extent_tready,

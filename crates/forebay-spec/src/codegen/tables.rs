@@ -205,7 +205,7 @@ pub const GROUPS: &[Group] = &[
         constants: &[
             list!(2, "PACKET_", packet: PART ENDS_OBJECT),
             list!(4, "PACKET_", packet: GOES_ON),
-            list!(0, "PACKET_", packet: TAG_BITS HEAD_BITS NONCE_BITS READ_BITS),
+            list!(0, "PACKET_", packet: TAG_BITS NS_AT SECONDS_AT HEAD_BITS NONCE_BITS READ_BITS),
         ],
     },
     Group {

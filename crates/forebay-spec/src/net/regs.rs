@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x314e424600010100 "Version: Identity of the network side and version of this register map." {
+    version @ 0x000 = 0x314e424600010200 "Version: Identity of the network side and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -95,6 +95,10 @@ registers! {
     link @ 0x0b0 "Link: Frames that did not come whole, since the link went down or the MAC's clocks stood still." {
         CUT = 0, 32, "Cut: Frames in which the MAC was reset, modulo 2^32: each is also one of `arrivals`, as damaged.";
         LOST = 32, 32, "Lost: Frames that found no room on the way from the MAC's receive clock to its transmit clock, which stood still, modulo 2^32: these are no arrivals.";
+    }
+    clock @ 0x0b8 "Clock: The time of day by which frames are stamped when they come, in the MAC's clock." {
+        SECONDS = 0, 34, "Seconds: Of that time, since 1970.";
+        IEEE1588 = 63, 1, "IEEE 1588: It comes from outside, in the format of IEEE 1588; else it is the recorder's clock.";
     }
     arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
     }

@@ -18,6 +18,10 @@ pub const NONCE_BITS: u32 = 64;
 pub const READ_BITS: u32 = 145;
 /// Bits of TID, the extent's tag.
 pub const TAG_BITS: u32 = 32;
-/// Bits of the word that announces an extent: header of its first frame, above it the frames missing
-/// before.
-pub const HEAD_BITS: u32 = 8 * header::BYTES as u32 + 64;
+/// Bytes in front of the time in nanoseconds in the word that announces an extent: header of its
+/// first frame, and the frames missing before, in 64 bits.
+pub const NS_AT: u32 = header::BYTES as u32 + 8;
+/// And of the same time in seconds, which is 34 of 40 bits.
+pub const SECONDS_AT: u32 = NS_AT + 8;
+/// Bits of that word.
+pub const HEAD_BITS: u32 = 8 * (SECONDS_AT + 5);
