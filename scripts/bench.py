@@ -49,6 +49,7 @@ def channels(dram: str, count: int) -> list[str]:
 CHANNELS = [("ddr4-2400", 1), ("ddr4-2400", 2), ("hbm2-1800", 2), ("hbm2-1800", 4)]
 NET_MODULES = [
     "fb_net_mac_rx",
+    "fb_net_clock",
     "fb_net_parse",
     "fb_net_checksum",
     "fb_net_filter",

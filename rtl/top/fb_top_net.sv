@@ -45,7 +45,7 @@ module fb_top_net #(
     input wire clk_tx,
     input wire rst_tx,
 
-    // Time of day of IEEE 1588, in clk_tx: seconds, below them 32 bits of nanoseconds.
+    // Time of day of IEEE 1588, in clk_tx: seconds, and 32 bits of nanoseconds.
     input wire [79:0] time_of_day,
 
     // Of processing elements with their own clock; without any: clk and rst.

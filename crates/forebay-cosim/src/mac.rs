@@ -79,6 +79,9 @@ impl Mac {
             None => (None, true),
         };
         self.drive(&mut dut.model, beat.as_ref(), ready);
+        if let Some(ns) = self.network.as_ref().and_then(|net| net.time_of_day(at)) {
+            self.tell(&mut dut.model, ns);
+        }
         let out = self.pins.transmit;
         let (held, mut sent) = (&mut self.held, None);
         dut.mac_cycle(cycle, at, |model| {
@@ -125,6 +128,18 @@ impl Mac {
             model.set(pins.valid, u64::from(self.receives));
         }
         model.set(self.pins.transmit.ready, u64::from(ready));
+    }
+
+    /// Tells the time of day, in nanoseconds since 1970.
+    fn tell(&self, model: &mut Model, ns: u64) {
+        const SECOND: u64 = 1_000_000_000;
+        let (seconds, part) = (ns / SECOND, (ns % SECOND) as u32);
+        let pin = model.bytes_mut(self.pins.time_of_day);
+        let bytes = part.to_le_bytes().into_iter().chain(seconds.to_le_bytes());
+        // Of 48 bits of seconds 34 can be used.
+        for (to, byte) in pin.iter_mut().zip(bytes.take(10)) {
+            *to = byte;
+        }
     }
 
     /// A MAC whose link is down is in reset.

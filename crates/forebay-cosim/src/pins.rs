@@ -37,6 +37,7 @@ const HOST_DRAM: Group = ("m_axi_host_", "M_AXI_DDR_NVMe_");
 const HOST_CONTROL: Group = ("s_axil_host_", "s_axil_host_");
 // Nor has it a network side.
 const MAC_IN: Group = ("s_axis_mac_", "s_axis_mac_");
+const TIME_OF_DAY: &str = "time_of_day";
 const MAC_OUT: Group = ("m_axis_mac_", "m_axis_mac_");
 const NET_CONTROL: Group = ("s_axil_net_", "s_axil_net_");
 const RECORDER_CONTROL: Group = ("s_axil_rec_", "s_axil_rec_");
@@ -194,6 +195,8 @@ pub(crate) struct Net {
     /// Clocks of receiving and sending, which rise together here, and their resets.
     pub clks: [PortHandle; 2],
     pub resets: [PortHandle; 2],
+    /// Seconds, and below them 32 bits of nanoseconds.
+    pub time_of_day: PortHandle,
     /// Clock and reset of processing elements that have their own.
     pub own: (PortHandle, PortHandle),
     pub receive: MacIn,
@@ -266,6 +269,7 @@ impl Pins {
             Ok(Net {
                 clks: [f.plain("clk_rx")?, f.plain("clk_tx")?],
                 resets: [f.plain("rst_rx")?, f.plain("rst_tx")?],
+                time_of_day: f.need((TIME_OF_DAY, TIME_OF_DAY), "", Input, 80)?,
                 own: (f.plain("clk_pe")?, f.plain("rst_pe")?),
                 receive: MacIn::find(&f, MAC_IN, Input, 512)?,
                 transmit: MacOut::find(&f, MAC_OUT, Output, 512)?,

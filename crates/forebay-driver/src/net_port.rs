@@ -8,11 +8,14 @@ use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
 use crate::error::Error;
+use crate::poll;
 use crate::registers::Registers;
 
 /// Cycles after which a stream that waits is let through: about two milliseconds, in which a stream
 /// of a tenth of the line fills its ring more than once, and is let through for that.
 const COALESCE_CYCLES: u64 = 1 << 19;
+/// How long a time of day may take to come; it crosses two clocks.
+const TIME_OF_DAY_WAIT: Duration = Duration::from_millis(10);
 /// Cycles of the MAC's clock in a second.
 pub const MAC_HZ: u64 = 322_265_625;
 
@@ -71,6 +74,8 @@ pub struct NetSettings {
     pub pause_limit: u32,
     /// Cycles of the core's clock without a frame after which an unfinished extent ends; 0: never.
     pub idle_cycles: u32,
+    /// Frames are stamped by an IEEE 1588 time of day beside the MAC, else by the recorder's clock.
+    pub ieee1588: bool,
 }
 
 /// How whole frames become segments of a capture.
@@ -261,8 +266,33 @@ impl NetPort {
                 regs::pause_limit::QUANTA.put(settings.pause_limit.into()),
             ),
             (regs::pause_control::OFFSET, control),
+            (
+                regs::clock::OFFSET,
+                regs::clock::IEEE1588.put(settings.ieee1588.into()),
+            ),
         ];
-        self.registers.write_all(bus, &writes)
+        self.registers.write_all(bus, &writes)?;
+        match settings.ieee1588 {
+            true => self.await_time(bus),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for the time of day to come.
+    fn await_time(&self, bus: &mut dyn Bus) -> Result<(), Error> {
+        let seconds = |bus: &mut dyn Bus| {
+            let clock = self.registers.read(bus, regs::clock::OFFSET)?;
+            Ok((regs::clock::SECONDS.get(clock) != 0).then_some(()))
+        };
+        match poll::wait(bus, TIME_OF_DAY_WAIT, seconds)? {
+            Some(()) => Ok(()),
+            None => Err(Error::NotFound {
+                what: "an IEEE 1588 time of day beside the MAC",
+                seen: "the card shows second 0".to_owned(),
+                remedy: "connect time_of_day of the top (docs/reference/net.md), let that clock be set, \
+                         or take the recorder's: source.clock = \"recorder\"",
+            }),
+        }
     }
 
     /// Takes the streams of these settings: each frame that comes after it has returned.
@@ -529,6 +559,7 @@ mod tests {
             watchdog: 0,
             pause_limit: 0,
             idle_cycles: 0,
+            ieee1588: false,
         };
         for (stream, streams) in [(0, 1), (0, 4), (65_535, 1), (65_532, 4)] {
             let good = port().check_streams(&settings(stream, streams));

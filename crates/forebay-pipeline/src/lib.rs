@@ -52,7 +52,7 @@ pub use parameter::Parameter;
 pub use register::{Register, RegisterValue};
 pub use setting::{Setting, Status};
 pub use sink::{Kind, Sink};
-pub use source::{Mac, Pause, Source};
+pub use source::{Clock, Mac, Pause, Source};
 pub use ssd::Ssd;
 pub use stage::{Stage, Way};
 

@@ -60,6 +60,18 @@ pub struct Source {
     pub pause_limit_ps: Time,
     /// Class of priority pause; none: pause of the whole link.
     pub class: Option<u8>,
+    /// By what frames are stamped when they come.
+    pub clock: Clock,
+}
+
+/// A time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// The recorder's, which software sets.
+    Recorder,
+    /// One of IEEE 1588 that the card has beside the MAC.
+    Ieee1588,
 }
 
 impl Source {
@@ -163,6 +175,9 @@ pub(super) struct Raw {
     /// Pause this class alone, 0 to 7; without it the whole link.
     #[schemars(with = "Option<schema::Whole>")]
     class: Option<Place>,
+    /// By what frames are stamped when they come: "recorder", which software sets, or "ieee1588".
+    #[schemars(with = "Option<String>")]
+    clock: Option<Place>,
 }
 
 pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
@@ -192,6 +207,9 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
         pause: pause(file, raw.pause.as_ref(), mtu, metres)?,
         pause_limit_ps: file.or("source.pause_limit", &raw.pause_limit, PAUSE, pause_limit)?,
         class: raw.class.as_ref().map(|_| class),
+        clock: file.or("source.clock", &raw.clock, Clock::Recorder, |field| {
+            field.word(&[("recorder", Clock::Recorder), ("ieee1588", Clock::Ieee1588)])
+        })?,
     })
 }
 

@@ -290,8 +290,8 @@ async def a_tar_file(dut, stall: float) -> None:
         name += "" if row.whole else f"@{row.offset:020}"
         assert (beside.name, member.name) == (f"{name}.json", f"{name}.raw")
         assert archive.extractfile(member).read() == what.data
-        assert (said["time_ns"], member.mtime) == (what.time, what.seconds % 2**33)
         said = json.load(archive.extractfile(beside))
+        assert (said["time_ns"], member.mtime) == (what.time, what.seconds % 2**33)
         numbers = ("object", "stream", "offset", "length", "missing", "sequence", "epoch")
         assert {name: said[name] for name in numbers} == {
             name: getattr(row, name) for name in numbers

@@ -13,7 +13,7 @@ use forebay_model::net::{
 };
 use forebay_net::pcap::Seen;
 use forebay_net::tap::{Setup, Tap};
-use forebay_pipeline::Pipeline;
+use forebay_pipeline::{Clock, Pipeline};
 use serde::{Deserialize, Serialize};
 
 use super::Senders;
@@ -24,6 +24,8 @@ use crate::failure::{Failure, Result};
 
 /// Frames that wait in Linux while the simulation is slower than the sender.
 const QUEUE: u32 = 100_000;
+/// The simulated IEEE 1588 time of day begins with the year 2026, in nanoseconds since 1970.
+const TIME_OF_DAY: u64 = 1_767_225_600_000_000_000;
 
 /// Where the frames come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +122,7 @@ impl PartnerSpec {
                 down: flaps.down_ps,
                 seed: self.seed,
             }),
+            time_of_day: (pipeline.source.clock == Clock::Ieee1588).then_some(TIME_OF_DAY),
         }
     }
 

@@ -10,7 +10,7 @@ use forebay_driver::record::Plan;
 use forebay_model::net::{Addresses, Station};
 use forebay_model::{Medium, SECOND, Time};
 use forebay_net::send::epoch_of_clock;
-use forebay_pipeline::{Kind, Pipeline};
+use forebay_pipeline::{Clock, Kind, Pipeline};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
 use forebay_spec::net::pause::QUANTUM_BITS;
@@ -131,6 +131,7 @@ pub(super) fn net(pipeline: &Pipeline) -> NetSettings {
         watchdog: WATCHDOG,
         pause_limit: u32::try_from(source.pause_limit_ps.div_ceil(QUANTUM)).unwrap_or(u32::MAX),
         idle_cycles: IDLE_CYCLES,
+        ieee1588: source.clock == Clock::Ieee1588,
     }
 }
 

@@ -65,6 +65,7 @@ fn net_settings() -> NetSettings {
         watchdog: 0,
         pause_limit: 0,
         idle_cycles: 3000,
+        ieee1588: false,
     }
 }
 

@@ -36,6 +36,8 @@ struct Habits {
     every: Option<u64>,
     /// The extent that is open never ends.
     hangs: bool,
+    /// Second that the time of day shows.
+    second: u64,
 }
 
 /// A card whose streams are always in the middle of an object.
@@ -100,6 +102,7 @@ impl Card {
                 net::parameters::RECEIVE_BEATS.put(2048) | net::parameters::STREAMS.put(4)
             }
             net::cycles::OFFSET => self.cycle,
+            net::clock::OFFSET => net::clock::SECONDS.put(self.habits.second),
             _ if row == arrivals => count(self.arrived),
             _ if row == places + Place::Delivered as u64 => count(self.delivered),
             _ if row == places + Place::Stream as u64 => count(self.refused),
@@ -197,6 +200,7 @@ fn plan() -> Plan {
             watchdog: 0,
             pause_limit: 0,
             idle_cycles: 0,
+            ieee1588: false,
         },
         packets: None,
         recording: Recording {
@@ -228,7 +232,7 @@ fn every_frame_counts_while_a_recording_ends() {
     for every in [150, 5_000, 200_000] {
         let mut card = Card::of(Habits {
             every: Some(every),
-            hangs: false,
+            ..Habits::default()
         });
         let mut until = Until(20, Vec::new());
         let mut recorder = attach(&mut card).expect("there are both");
@@ -261,8 +265,8 @@ fn every_frame_counts_while_a_recording_ends() {
 #[test]
 fn what_does_not_come_to_rest_is_told() {
     let mut card = Card::of(Habits {
-        every: None,
         hangs: true,
+        ..Habits::default()
     });
     let mut recorder = attach(&mut card).expect("there are both");
     let mut until = Until(0, Vec::new());
@@ -270,6 +274,22 @@ fn what_does_not_come_to_rest_is_told() {
     assert!(matches!(error, Error::Timeout { .. }), "{error}");
     assert!(error.to_string().contains("open: true"), "{error}");
     assert!(!card.told.contains(&"sync"));
+}
+
+#[test]
+fn a_time_of_day_that_does_not_come_is_told() {
+    let mut plan = plan();
+    plan.net.ieee1588 = true;
+    for second in [0, 1] {
+        let mut card = Card::of(Habits {
+            second,
+            ..Habits::default()
+        });
+        let attached = Recorder::attach(&mut card, (CARD, 0), CONTROLS, &plan, LIMIT);
+        let told = attached.err().map(|error| error.to_string());
+        assert_eq!(told.is_none(), second != 0, "{told:?}");
+        assert!(told.is_none_or(|told| told.contains("1588") && told.contains("source.clock")));
+    }
 }
 
 #[test]

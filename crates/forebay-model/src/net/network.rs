@@ -13,7 +13,7 @@ use super::sender::Sender;
 use super::settings::{Flaps, Settings, response};
 use super::source::Source;
 use super::switch::Relay;
-use crate::Time;
+use crate::{NANOSECOND, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::fmt;
@@ -79,6 +79,7 @@ pub struct Network {
     peer: Peer,
     tap: Option<Box<dyn Tap>>,
     flapping: Option<Flapping>,
+    time_of_day: Option<u64>,
     counters: Counters,
 }
 
@@ -151,6 +152,7 @@ impl Network {
             peer: Peer::new(source, Sender::new(settings.flow, obeys)),
             tap: None,
             flapping: settings.flaps.map(Flapping::new),
+            time_of_day: settings.time_of_day,
             counters: Counters::default(),
         })
     }
@@ -169,6 +171,13 @@ impl Network {
             between.relay.begin(self.now);
         }
         self.plan();
+    }
+
+    /// The IEEE 1588 time of day beside the MAC at `now`, in nanoseconds since 1970.
+    #[must_use]
+    pub fn time_of_day(&self, now: Time) -> Option<u64> {
+        self.time_of_day
+            .map(|begin| begin.saturating_add(now / NANOSECOND))
     }
 
     /// Whether the link is up in the cycle with the edge `now`; while it is not, our MAC is in reset.

@@ -233,6 +233,9 @@ pub struct Settings {
     pub switch: Option<Switch>,
     /// The link to our MAC goes down now and then; `None`: never.
     pub flaps: Option<Flaps>,
+    /// The IEEE 1588 time of day beside the MAC when the simulation begins, in nanoseconds since
+    /// 1970; `None`: there is none.
+    pub time_of_day: Option<u64>,
 }
 
 impl Settings {
