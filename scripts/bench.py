@@ -64,6 +64,7 @@ NET_MODULES = [
     "fb_net_pause_out",
     "fb_net_arp_icmp",
     "fb_net_send",
+    "fb_net_resolve",
     "fb_net_tx_mux",
     "fb_net_statistics",
 ]

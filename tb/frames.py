@@ -33,6 +33,8 @@ def configure(dut, **others: int) -> None:
     usual = {
         "cfg_mac": number(OUR_MAC),
         "cfg_ip": number(OUR_IP),
+        "cfg_group": 0,
+        "cfg_peer_ip": number(PEER_IP),
         "cfg_port": PORT,
         "cfg_stream": STREAM,
         "cfg_streams": 1,

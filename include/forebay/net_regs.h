@@ -232,6 +232,24 @@ extern "C" {
 #define NET__CLOCK__IEEE1588_bw 1
 #define NET__CLOCK__IEEE1588_reset 0x0
 
+// reg - net::group
+#define NET__GROUP__IP_bm 0xffffffff
+#define NET__GROUP__IP_bp 0
+#define NET__GROUP__IP_bw 32
+#define NET__GROUP__IP_reset 0x0
+
+// reg - net::resolve
+#define NET__RESOLVE__MAC_bm 0xffffffffffff
+#define NET__RESOLVE__MAC_bp 0
+#define NET__RESOLVE__MAC_bw 48
+#define NET__RESOLVE__KNOWN_bm 0x4000000000000000
+#define NET__RESOLVE__KNOWN_bp 62
+#define NET__RESOLVE__KNOWN_bw 1
+#define NET__RESOLVE__ASK_bm 0x8000000000000000
+#define NET__RESOLVE__ASK_bp 63
+#define NET__RESOLVE__ASK_bw 1
+#define NET__RESOLVE__ASK_reset 0x0
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -268,7 +286,9 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t pause_limit;
     uint64_t link;
     uint64_t clock;
-    uint8_t RESERVED_c0_1ff[0x140];
+    uint64_t group;
+    uint64_t resolve;
+    uint8_t RESERVED_d0_1ff[0x130];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

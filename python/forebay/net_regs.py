@@ -24,6 +24,8 @@ EPOCH = 0x0A0
 PAUSE_LIMIT = 0x0A8
 LINK = 0x0B0
 CLOCK = 0x0B8
+GROUP = 0x0C0
+RESOLVE = 0x0C8
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -126,6 +128,14 @@ FIELDS = {
         "seconds": (33, 0),
         "ieee1588": (63, 63),
     },
+    "group": {
+        "ip": (31, 0),
+    },
+    "resolve": {
+        "mac": (47, 0),
+        "known": (62, 62),
+        "ask": (63, 63),
+    },
 }
 
 RESETS = {
@@ -140,4 +150,5 @@ RESETS = {
     "idle": 0x0,
     "streams": 0x1,
     "epoch": 0x0,
+    "group": 0x0,
 }

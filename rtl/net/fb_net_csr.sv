@@ -173,6 +173,8 @@ module fb_net_csr (
         logic pause_limit;
         logic link;
         logic clock;
+        logic group;
+        logic resolve;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -215,6 +217,8 @@ module fb_net_csr (
         decoded_reg_strb.pause_limit = cpuif_req_masked & (cpuif_addr == 12'ha8);
         decoded_reg_strb.link = cpuif_req_masked & (cpuif_addr == 12'hb0) & !cpuif_req_is_wr;
         decoded_reg_strb.clock = cpuif_req_masked & (cpuif_addr == 12'hb8);
+        decoded_reg_strb.group = cpuif_req_masked & (cpuif_addr == 12'hc0);
+        decoded_reg_strb.resolve = cpuif_req_masked & (cpuif_addr == 12'hc8);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -386,6 +390,18 @@ module fb_net_csr (
                 logic load_next;
             } ieee1588;
         } clock;
+        struct packed {
+            struct packed {
+                logic [31:0] next;
+                logic load_next;
+            } ip;
+        } group;
+        struct packed {
+            struct packed {
+                logic next;
+                logic load_next;
+            } ask;
+        } resolve;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -499,6 +515,16 @@ module fb_net_csr (
                 logic value;
             } ieee1588;
         } clock;
+        struct packed {
+            struct packed {
+                logic [31:0] value;
+            } ip;
+        } group;
+        struct packed {
+            struct packed {
+                logic value;
+            } ask;
+        } resolve;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1165,6 +1191,55 @@ module fb_net_csr (
         end
     end
     assign hwif_out.clock.ieee1588.value = field_storage.clock.ieee1588.value;
+    // Field: net.group.ip
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.group.ip.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.group && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+        end
+        field_combo.group.ip.next = next_c;
+        field_combo.group.ip.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.group.ip.value <= 32'h0;
+        end else begin
+            if(field_combo.group.ip.load_next) begin
+                field_storage.group.ip.value <= field_combo.group.ip.next;
+            end
+        end
+    end
+    assign hwif_out.group.ip.value = field_storage.group.ip.value;
+    // Field: net.resolve.ask
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.resolve.ask.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.resolve && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[63]) next_c = decoded_wr_data[63:63];
+        end
+        field_combo.resolve.ask.next = next_c;
+        field_combo.resolve.ask.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.resolve.ask.value <= 1'h0;
+        end else begin
+            if(field_combo.resolve.ask.load_next) begin
+                field_storage.resolve.ask.value <= field_combo.resolve.ask.next;
+            end
+        end
+    end
+    assign hwif_out.resolve.ask.value = field_storage.resolve.ask.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1323,6 +1398,14 @@ module fb_net_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'hb8)) begin
             readback_data_var[ad_hi(12'hb8)][33:0] = hwif_in.clock.seconds.next;
             readback_data_var[ad_hi(12'hb8)][63] = field_storage.clock.ieee1588.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hc0)) begin
+            readback_data_var[ad_hi(12'hc0)][31:0] = field_storage.group.ip.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hc8)) begin
+            readback_data_var[ad_hi(12'hc8)][47:0] = hwif_in.resolve.mac.next;
+            readback_data_var[ad_hi(12'hc8)][62] = hwif_in.resolve.known.next;
+            readback_data_var[ad_hi(12'hc8)][63] = field_storage.resolve.ask.value;
         end
         readback_data_rt_c = readback_data_var;
     end

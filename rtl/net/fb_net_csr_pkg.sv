@@ -139,6 +139,19 @@ package fb_net_csr_pkg;
     } net__clock__in_t;
 
     typedef struct packed {
+        logic [47:0] next;
+    } net__resolve__mac__in_t;
+
+    typedef struct packed {
+        logic next;
+    } net__resolve__known__in_t;
+
+    typedef struct packed {
+        net__resolve__mac__in_t mac;
+        net__resolve__known__in_t known;
+    } net__resolve__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -162,6 +175,7 @@ package fb_net_csr_pkg;
         net__pause_limit__in_t pause_limit;
         net__link__in_t link;
         net__clock__in_t clock;
+        net__resolve__in_t resolve;
         net__arrivals__in_t arrivals;
         net__places__in_t places;
     } net__in_t;
@@ -344,6 +358,22 @@ package fb_net_csr_pkg;
     } net__clock__out_t;
 
     typedef struct packed {
+        logic [31:0] value;
+    } net__group__ip__out_t;
+
+    typedef struct packed {
+        net__group__ip__out_t ip;
+    } net__group__out_t;
+
+    typedef struct packed {
+        logic value;
+    } net__resolve__ask__out_t;
+
+    typedef struct packed {
+        net__resolve__ask__out_t ask;
+    } net__resolve__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -374,6 +404,8 @@ package fb_net_csr_pkg;
         net__epoch__out_t epoch;
         net__pause_limit__out_t pause_limit;
         net__clock__out_t clock;
+        net__group__out_t group;
+        net__resolve__out_t resolve;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

@@ -24,6 +24,8 @@ module fb_net_filter
 
     input wire [47:0] cfg_mac,       // our addresses
     input wire [31:0] cfg_ip,
+    input wire [31:0] cfg_group,     // and the IPv4 multicast group that is received; others: none
+    input wire [31:0] cfg_peer_ip,   // who receives what we send
     input wire [15:0] cfg_port,      // UDP port that is ours
     input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
     input wire        cfg_priority,  // priority pause counts, not pause
@@ -69,6 +71,8 @@ module fb_net_filter
       .clk,
       .cfg_mac,
       .cfg_ip,
+      .cfg_group,
+      .cfg_peer_ip,
       .cfg_port,
       .cfg_priority,
       .cfg_class,
@@ -238,7 +242,7 @@ module fb_net_filter
     else if (word_5.bytes > cfg_giant || word_5.bytes == '1) early = ARRIVAL_GIANT;
     else if (h5.kind == KIND_ALIEN) early = ARRIVAL_ALIEN;
     else if (h5.kind == KIND_PAUSE) early = ARRIVAL_PAUSE;
-    else if (h5.kind == KIND_ARP) early = ARRIVAL_REQUEST;
+    else if (h5.kind == KIND_ARP || h5.kind == KIND_ANSWER) early = ARRIVAL_REQUEST;
     else if (h5.ip && h5.ip_bad) early = ARRIVAL_IP_HEADER;
     late = ARRIVAL_DATAGRAM;
     if (h5.ip && h5.fragment) late = ARRIVAL_FRAGMENT;

@@ -8,9 +8,9 @@
 // Handshake:   no ready; `headers` and `pause` are those of the first beat that was there last.
 // Latency:     1 cycle.
 // Throughput:  a frame in every cycle.
-// Limits:      destination is our address or broadcast, for pause also its own address. Settings
-//              change only while no frame is expected. 512-bit registers: none.
-// Does not implement: two tags, IPv6, IPv4 options, multicast groups.
+// Limits:      destination is our address or broadcast, for UDP also one multicast group, for pause also
+//              its own address. Settings change only while no frame is expected. 512-bit registers: none.
+// Does not implement: two tags, IPv6, IPv4 options, joining the group (IGMP).
 
 `default_nettype none
 
@@ -22,6 +22,8 @@ module fb_net_parse
 
     input wire [47:0] cfg_mac,       // our addresses
     input wire [31:0] cfg_ip,
+    input wire [31:0] cfg_group,     // and the IPv4 multicast group that is received; others: none
+    input wire [31:0] cfg_peer_ip,   // who receives what we send
     input wire [15:0] cfg_port,      // UDP port that is ours
     input wire        cfg_priority,  // priority pause counts, not pause
     input wire [ 2:0] cfg_class,     // the class that we send in
@@ -34,8 +36,11 @@ module fb_net_parse
 );
 
   localparam logic [47:0] BROADCAST = '1;
-  localparam logic [15:0] ARP_ETHERNET = 16'd1, ARP_SIZES = 16'h0604, ARP_REQUEST = 16'd1;
+  localparam logic [15:0] ARP_ETHERNET = 16'd1, ARP_SIZES = 16'h0604;
+  localparam logic [15:0] ARP_REQUEST = 16'd1, ARP_REPLY = 16'd2;
   localparam logic [7:0] ECHO_REQUEST = 8'd8;
+  localparam logic [3:0] MULTICAST = 4'he;  // the upper bits of all IPv4 groups ...
+  localparam logic [24:0] MULTICAST_MAC = {24'h01005e, 1'b0};  // ... and of their MAC addresses
   localparam logic [7:0] IPV4_PLAIN = 8'h45;  // version 4, a header without options
 
   // What a field says by itself; a cycle later it is seen what they make together.
@@ -50,8 +55,8 @@ module fb_net_parse
 
   // What takes more levels to see.
   typedef struct packed {
-    logic arp_request, arp_ours;
-    logic ip_ours;
+    logic arp, arp_request, arp_reply, arp_ours, arp_peer;
+    logic ip_ours, ip_group;
   } matches_t;
 
   // From the EtherType on.
@@ -85,15 +90,19 @@ module fb_net_parse
   function automatic matches_t matches_of(input logic [8*RestBytes-1:0] rest);
     logic [USER_DATA_BITS-1:0] all;
     all = USER_DATA_BITS'(rest);
-    matches_of.arp_request = be16(all, 2) == ARP_ETHERNET && be16(all, 4) == ETHERTYPE_IPV4 &&
-        be16(all, 6) == ARP_SIZES && be16(all, 8) == ARP_REQUEST;
+    matches_of.arp = be16(all, 2) == ARP_ETHERNET && be16(all, 4) == ETHERTYPE_IPV4 &&
+        be16(all, 6) == ARP_SIZES;
+    matches_of.arp_request = be16(all, 8) == ARP_REQUEST;
+    matches_of.arp_reply = be16(all, 8) == ARP_REPLY;
+    matches_of.arp_peer = {be16(all, 16), be16(all, 18)} == cfg_peer_ip;
     matches_of.arp_ours = {be16(all, 26), be16(all, 28)} == cfg_ip;
     matches_of.ip_ours = {be16(all, 18), be16(all, 20)} == cfg_ip;
+    matches_of.ip_group = {be16(all, 18), be16(all, 20)} == cfg_group;
   endfunction
 
   // Fields are read as if there were a VLAN tag and as if there were none, while that is compared;
   // what is wide is chosen a cycle later.
-  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q;
+  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q, group_q;
   logic [8*RestBytes-1:0] plain;
   logic [47:0] destination;
   fields_t f;
@@ -112,17 +121,20 @@ module fb_net_parse
       ours_q <= destination == cfg_mac;
       broadcast_q <= destination == BROADCAST;
       pause_group_q <= destination == PAUSE_ADDRESS;
+      // RFC 1112 6.4: 23 bits of the group stand in its MAC address.
+      group_q <= cfg_group[31:28] == MULTICAST && destination == {MULTICAST_MAC, cfg_group[22:0]};
     end
   end
 
-  logic known, ip, udp, echo, mac_control;
+  logic known, ip, udp, echo, arp, mac_control;
   assign known = ours_q || broadcast_q;
-  assign ip = known && f.ipv4 && m.ip_ours;
+  assign ip = f.ipv4 && ((known && m.ip_ours) || (group_q && m.ip_group));
   // Behind options, and in a later fragment, nobody knows where the port is, or if.
   assign udp = ip && f.is_udp && (!f.ip_plain || !f.first || f.port);
-  assign echo = ip && f.icmp && f.echo;
+  assign echo = ip && !group_q && f.icmp && f.echo;
   // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
   // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
+  assign arp = known && f.arp && m.arp && m.arp_ours;
   assign mac_control = !vlan_q && f.mac_control &&
       ((pause_group_q && (f.pause || f.priority_pause)) || (ours_q && f.pause));
 
@@ -140,7 +152,8 @@ module fb_net_parse
     };
     unique case (1'b1)
       known && f.raw: headers.kind = KIND_RAW;
-      known && f.arp && m.arp_request && m.arp_ours: headers.kind = KIND_ARP;
+      arp && m.arp_request: headers.kind = KIND_ARP;
+      arp && ours_q && m.arp_reply && m.arp_peer: headers.kind = KIND_ANSWER;
       udp: headers.kind = KIND_UDP;
       echo: headers.kind = KIND_ECHO;
       mac_control: headers.kind = KIND_PAUSE;

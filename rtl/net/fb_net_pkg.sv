@@ -13,7 +13,8 @@ package fb_net_pkg;
     KIND_UDP,    // payload behind UDP
     KIND_ARP,    // a request for our address
     KIND_ECHO,   // an ICMP echo request
-    KIND_PAUSE   // pause, or priority pause
+    KIND_PAUSE,  // pause, or priority pause
+    KIND_ANSWER  // the receiver of what we send answers our ARP request
   } kind_e;
 
   // The first beat's headers, read.

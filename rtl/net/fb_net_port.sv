@@ -24,6 +24,7 @@ module fb_net_port
     parameter int unsigned ReceiveBeats = 2048,  // memory for frames received, in 64 bytes, a power of
                                                  // two, 256 to 16384
     parameter int unsigned SendBeats = 512,  // for frames to be sent, the same
+    parameter int unsigned AskEvery = 322_265_625,  // cycles of clk_tx between ARP requests
     parameter int unsigned Streams = 4,  // streams received at once, a power of two, 2 to 16
     parameter int unsigned StreamBeats = 16384  // memory of each of them, in 64 bytes, a power of
                                                 // two, 4 to 32768
@@ -243,6 +244,8 @@ module fb_net_port
       .rst_mac,
       .cfg_mac(out.address.mac.value),
       .cfg_ip(out.filter.ip.value),
+      .cfg_group(out.group.ip.value),
+      .cfg_peer_ip(out.send.ip.value),
       .cfg_port(out.filter.port.value),
       .cfg_stream(out.filter.stream.value),
       .cfg_streams(out.streams.count.value),
@@ -353,6 +356,50 @@ module fb_net_port
       .unanswered
   );
 
+  logic ask_valid, ask_ready, resolved, resolved_seen, head_ready;
+  logic [ USER_DATA_BITS-1:0] ask_data;
+  logic [USER_BEAT_BYTES-1:0] ask_keep;
+  logic [47:0] peer_mac, peer_mac_seen;
+
+  fb_net_resolve #(
+      .Every(AskEvery)
+  ) u_resolve (
+      .clk(clk_mac),
+      .rst(rst_mac),
+      .cfg_ask(out.resolve.ask.value),
+      .cfg_mac(out.address.mac.value),
+      .cfg_ip(out.filter.ip.value),
+      .cfg_peer_ip(out.send.ip.value),
+      .s_valid(frame_valid),
+      .s_first(frame_first),
+      .s_last(frame_last),
+      .s_data(frame_data),
+      .s_headers(frame_headers),
+      .s_arrival(frame_arrival),
+      .m_axis_ask_tvalid(ask_valid),
+      .m_axis_ask_tready(ask_ready),
+      .m_axis_ask_tdata(ask_data),
+      .m_axis_ask_tkeep(ask_keep),
+      .known(resolved),
+      .mac(peer_mac)
+  );
+
+  fb_common_value_cdc #(
+      .Width(49)
+  ) u_resolved (
+      .s_clk  (clk_mac),
+      .s_rst  (rst_mac),
+      .s_value({resolved, peer_mac}),
+      .m_clk  (clk),
+      .m_rst  (rst),
+      .m_value({resolved_seen, peer_mac_seen})
+  );
+
+  // Nothing is sent to an address that is not known yet.
+  logic may_send;
+  assign may_send = resolved_seen || !out.resolve.ask.value;
+  assign s_axis_head_tready = head_ready && may_send;
+
   fb_net_send #(
       .Beats(SendBeats)
   ) u_send (
@@ -361,7 +408,7 @@ module fb_net_port
       .cfg_mac(out.address.mac.value),
       .cfg_ip(out.filter.ip.value),
       .cfg_port(out.filter.port.value),
-      .cfg_peer_mac(out.peer.mac.value),
+      .cfg_peer_mac(out.resolve.ask.value ? peer_mac_seen : out.peer.mac.value),
       .cfg_peer_ip(out.send.ip.value),
       .cfg_peer_port(out.peer.port.value),
       .cfg_stream(out.filter.stream.value),
@@ -369,8 +416,8 @@ module fb_net_port
       .cfg_payload({
         out.send.payload.value > PAYLOAD_MOST ? PAYLOAD_MOST : out.send.payload.value, 6'd0
       }),
-      .s_axis_head_tvalid,
-      .s_axis_head_tready,
+      .s_axis_head_tvalid(s_axis_head_tvalid && may_send),
+      .s_axis_head_tready(head_ready),
       .s_axis_head_tdata,
       .s_axis_object_tvalid,
       .s_axis_object_tready,
@@ -401,6 +448,10 @@ module fb_net_port
       .s_axis_answer_tdata(answer_data),
       .s_axis_answer_tkeep(answer_keep),
       .s_axis_answer_tlast(answer_last),
+      .s_axis_ask_tvalid(ask_valid),
+      .s_axis_ask_tready(ask_ready),
+      .s_axis_ask_tdata(ask_data),
+      .s_axis_ask_tkeep(ask_keep),
       .s_axis_data_tvalid(data_valid),
       .s_axis_data_tready(data_ready),
       .s_axis_data_tdata(data_data),
@@ -561,6 +612,8 @@ module fb_net_port
   assign in.link.lost.next = losses;
   assign in.cycles.cycles.next = cycles_q;
   assign in.clock.seconds.next = shown;
+  assign in.resolve.known.next = resolved_seen;
+  assign in.resolve.mac.next = peer_mac_seen;
   assign in.packets.open.next = packets_open;
   assign in.arrivals.wr_ack = 1'b0;  // the register block refuses writes to statistics
   assign in.places.wr_ack = 1'b0;

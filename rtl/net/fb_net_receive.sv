@@ -33,6 +33,8 @@ module fb_net_receive
 
     input wire [47:0] cfg_mac,  // our addresses
     input wire [31:0] cfg_ip,
+    input wire [31:0] cfg_group,  // and the IPv4 multicast group that is received; others: none
+    input wire [31:0] cfg_peer_ip,  // who receives what we send
     input wire [15:0] cfg_port,  // UDP port that is ours
     input wire [15:0] cfg_stream,  // the first stream that is taken
     input wire [4:0] cfg_streams,  // how many are, from that one on
@@ -94,6 +96,8 @@ module fb_net_receive
       .rst(rst_mac),
       .cfg_mac,
       .cfg_ip,
+      .cfg_group,
+      .cfg_peer_ip,
       .cfg_port,
       .cfg_giant,
       .cfg_priority,

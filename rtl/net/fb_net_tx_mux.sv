@@ -2,8 +2,8 @@
 //
 // fb_net_tx_mux: one frame after the other, obeying pause.
 //
-// What:        chooses between frames, never within one: pause frames before all, then answers and
-//              data in turn, and these only while no pause is in force. When the MAC is reset in
+// What:        chooses between frames, never within one: pause frames before all, then answers,
+//              requests and data in turn, and these only while no pause is in force. When the MAC is reset in
 //              mid-frame, the rest of that frame is dropped; the next frame begins after the reset.
 // Handshake:   valid/ready. Who has begun a frame goes on with it in every cycle (fb_net_frame_fifo does):
 //              a MAC cannot wait in the middle of one.
@@ -34,6 +34,11 @@ module fb_net_tx_mux
     input  wire  [USER_BEAT_BYTES-1:0] s_axis_answer_tkeep,
     input  wire                        s_axis_answer_tlast,
 
+    input  wire                        s_axis_ask_tvalid,  // one beat each
+    output logic                       s_axis_ask_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_ask_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_ask_tkeep,
+
     input  wire                        s_axis_data_tvalid,
     output logic                       s_axis_data_tready,
     input  wire  [ USER_DATA_BITS-1:0] s_axis_data_tdata,
@@ -48,29 +53,31 @@ module fb_net_tx_mux
     output logic                       m_axis_mac_tuser    // always 0: no frame is broken off
 );
 
-  logic free, valid, last, open_q, drops_q;
+  logic free, begins, valid, last, open_q, drops_q;
   logic [USER_DATA_BITS+USER_BEAT_BYTES-1:0] beat;
 
   assign m_axis_mac_tuser = 1'b0;
   assign free = !m_axis_mac_tvalid || m_axis_mac_tready;
+  assign begins = free && !silent && !rst_link;
 
   fb_axis_arbiter #(
-      .Sources(3),
+      .Sources(4),
       .Width  (USER_DATA_BITS + USER_BEAT_BYTES),
       .Fair   (1),
       .Ahead  (1'b1)
   ) u_arbiter (
       .clk,
       .rst,
-      .may_begin({free && !silent && !rst_link, free && !silent && !rst_link, free && !rst_link}),
-      .s_valid({s_axis_data_tvalid, s_axis_answer_tvalid, s_axis_pause_tvalid}),
-      .s_ready({s_axis_data_tready, s_axis_answer_tready, s_axis_pause_tready}),
+      .may_begin({begins, begins, begins, free && !rst_link}),
+      .s_valid({s_axis_data_tvalid, s_axis_ask_tvalid, s_axis_answer_tvalid, s_axis_pause_tvalid}),
+      .s_ready({s_axis_data_tready, s_axis_ask_tready, s_axis_answer_tready, s_axis_pause_tready}),
       .s_data({
         {s_axis_data_tdata, s_axis_data_tkeep},
+        {s_axis_ask_tdata, s_axis_ask_tkeep},
         {s_axis_answer_tdata, s_axis_answer_tkeep},
         {s_axis_pause_tdata, s_axis_pause_tkeep}
       }),
-      .s_last({s_axis_data_tlast, s_axis_answer_tlast, 1'b1}),
+      .s_last({s_axis_data_tlast, 1'b1, s_axis_answer_tlast, 1'b1}),
       .m_valid(valid),
       .m_ready(free),
       .m_data(beat),

@@ -19,6 +19,7 @@ rtl/net/fb_net_pause_watchdog.sv
 rtl/net/fb_net_pause_in.sv
 rtl/net/fb_net_pause_out.sv
 rtl/net/fb_net_arp_icmp.sv
+rtl/net/fb_net_resolve.sv
 rtl/net/fb_net_tx_mux.sv
 rtl/net/fb_net_send.sv
 rtl/net/fb_net_statistics.sv

@@ -66,7 +66,7 @@ def sent_back(capture: Path) -> dict[int, bytes]:
     back: dict[int, bytes] = {}
     with PcapReader(str(capture)) as packets:
         for packet in packets:
-            if packet[IP].src == ADDRESS:
+            if UDP in packet and packet[IP].src == ADDRESS:
                 payload = bytes(packet[UDP].payload)
                 object_ = HEAD.unpack_from(payload)[5]
                 back[object_] = back.get(object_, b"") + payload[HEAD.size :]
@@ -89,13 +89,14 @@ def test_a_capture_is_recorded_and_sent_back(forebay: Run, tmp_path: Path) -> No
     ).report
     assert files(tmp_path / "objects") == objects
     count = sum(-(-len(data) // PAYLOAD) for data in objects.values())
-    assert named(report, "arrivals") == {"datagram": count}
+    # The request is the receiver's answer to who it is.
+    assert named(report, "arrivals") == {"datagram": count, "request": 1}
     assert named(report, "places") == {"delivered": count}
     assert report["whole_objects"] == 12 and report["gap_count"] == 0 and not report["wrong"]
     assert report["stored"] == {"count": 12, "bytes": sum(map(len, objects.values()))}
     assert report["fetched"] == [12, 0]
     assert sent_back(out) == objects
-    assert_sound(out, count + sum(row["frames"] for row in report["sent"]))
+    assert_sound(out, count + 1 + sum(row["frames"] for row in report["sent"]))
 
 
 def assert_sound(capture: Path, frames: int) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, ROOT, Answer, Run, call
 from recordings import ROWS, block_at, flip
-from scapy.utils import wrpcap
+from scapy.layers.l2 import ARP
+from scapy.utils import rdpcap, wrpcap
 from test_record import assert_sound, frames, make_objects, sent_back
 from test_recording import record_image
 
@@ -52,7 +53,10 @@ def test_objects_leave_by_number(forebay: Run, folder: Path, objects: dict[int, 
     on_wire = report["frame_bytes"] + 24 * report["frames"]
     # Two reads go before the first frame.
     assert 0.6 < on_wire / report["nanoseconds"] <= 1.0
-    assert_sound(folder / "out.pcapng", report["frames"])
+    # And the receiver's answer to who it is.
+    assert_sound(folder / "out.pcapng", report["frames"] + 1)
+    asked, answered = rdpcap(str(folder / "out.pcapng"), 2)
+    assert answered[ARP].answers(asked[ARP]) and asked[ARP].pdst == "10.77.0.1"
     report = replay(forebay, folder, "7").report
     assert sent_back(folder / "out.pcapng") == {7: objects[7]} and report["found"] == 1
     replay(forebay, folder, "190..")

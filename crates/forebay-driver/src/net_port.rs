@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The network side: addresses, pause, what is sent, and what became of each frame.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use forebay_spec::net::{Arrival, Place, regs};
@@ -14,6 +15,8 @@ use crate::registers::Registers;
 /// Cycles after which a stream that waits is let through: about two milliseconds, in which a stream
 /// of a tenth of the line fills its ring more than once, and is let through for that.
 const COALESCE_CYCLES: u64 = 1 << 19;
+/// How long a destination may take to answer: the card asks once a second.
+const RESOLVE_WAIT: Duration = Duration::from_millis(3500);
 /// How long a time of day may take to come; it crosses two clocks.
 const TIME_OF_DAY_WAIT: Duration = Duration::from_millis(10);
 /// Cycles of the MAC's clock in a second.
@@ -55,6 +58,8 @@ pub struct NetSettings {
     pub mac: [u8; 6],
     /// Our IPv4 address.
     pub ip: [u8; 4],
+    /// The IPv4 multicast group whose datagrams are received as well.
+    pub group: Option<[u8; 4]>,
     /// The UDP port that is ours.
     pub port: u16,
     /// The first stream that is taken.
@@ -99,8 +104,8 @@ impl Packets {
 /// Where objects that are read back go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Destination {
-    /// Its MAC address.
-    pub mac: [u8; 6],
+    /// Its MAC address; none: the card asks for it by ARP.
+    pub mac: Option<[u8; 6]>,
     /// Its IPv4 address.
     pub ip: [u8; 4],
     /// Its UDP port.
@@ -255,6 +260,12 @@ impl NetPort {
             (regs::address::OFFSET, mac_number(settings.mac)),
             (regs::filter::OFFSET, filter),
             (
+                regs::group::OFFSET,
+                settings
+                    .group
+                    .map_or(0, |group| u32::from_be_bytes(group).into()),
+            ),
+            (
                 regs::gather::OFFSET,
                 regs::gather::CYCLES.put(COALESCE_CYCLES),
             ),
@@ -355,16 +366,39 @@ impl NetPort {
                 limit,
             ));
         }
-        let peer = regs::peer::MAC.put(mac_number(to.mac)) | regs::peer::PORT.put(to.port.into());
+        let mac = to.mac.map_or(0, mac_number);
+        let peer = regs::peer::MAC.put(mac) | regs::peer::PORT.put(to.port.into());
         let send = regs::send::IP.put(u64::from(u32::from_be_bytes(to.ip)))
             | regs::send::PAYLOAD.put(units)
             | regs::send::RATE.put(to.rate.into());
+        // What was asked for another destination is forgotten first.
+        self.registers.write(bus, regs::resolve::OFFSET, 0)?;
+        self.await_resolved(bus, false, to.ip)?;
         let writes = [
             (regs::peer::OFFSET, peer),
             (regs::send::OFFSET, send),
             (regs::epoch::OFFSET, to.epoch.into()),
         ];
-        self.registers.write_all(bus, &writes)
+        self.registers.write_all(bus, &writes)?;
+        if to.mac.is_some() {
+            return Ok(());
+        }
+        let ask = regs::resolve::ASK.put(1);
+        self.registers.write(bus, regs::resolve::OFFSET, ask)?;
+        self.await_resolved(bus, true, to.ip)
+    }
+
+    /// Waits until the card knows the MAC address of its destination, or none.
+    fn await_resolved(&self, bus: &mut dyn Bus, known: bool, ip: [u8; 4]) -> Result<(), Error> {
+        let done = poll::wait(bus, RESOLVE_WAIT, |bus| {
+            let resolve = self.registers.read(bus, regs::resolve::OFFSET)?;
+            Ok((regs::resolve::KNOWN.get(resolve) == u64::from(known)).then_some(()))
+        })?;
+        done.ok_or_else(|| Error::NotFound {
+            what: "the MAC address of the destination",
+            seen: format!("no ARP reply from {}", Ipv4Addr::from(ip)),
+            remedy: "check the address, the cable and the switch, or name the MAC address",
+        })
     }
 
     /// 64-byte beats in the memory for frames received, and the most there have been.
@@ -560,6 +594,7 @@ mod tests {
             pause_limit: 0,
             idle_cycles: 0,
             ieee1588: false,
+            group: None,
         };
         for (stream, streams) in [(0, 1), (0, 4), (65_535, 1), (65_532, 4)] {
             let good = port().check_streams(&settings(stream, streams));

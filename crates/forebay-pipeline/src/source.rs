@@ -44,6 +44,8 @@ pub struct Source {
     pub mac: Mac,
     /// Our IPv4 address.
     pub address: Ipv4Addr,
+    /// The multicast group whose datagrams are received as well.
+    pub group: Option<Ipv4Addr>,
     /// Our UDP port.
     pub port: u16,
     /// The first stream that is taken.
@@ -151,6 +153,9 @@ pub(super) struct Raw {
     /// Our IPv4 address.
     #[schemars(with = "Option<String>")]
     address: Option<Place>,
+    /// The IPv4 multicast group whose datagrams are received as well.
+    #[schemars(with = "Option<String>")]
+    group: Option<Place>,
     /// Our UDP port, 1 to 65535.
     #[schemars(with = "Option<schema::Whole>")]
     port: Option<Place>,
@@ -199,6 +204,9 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
     Ok(Source {
         mac: file.or("source.mac", &raw.mac, MAC, mac)?,
         address: file.or("source.address", &raw.address, ADDRESS, address)?,
+        group: file.or("source.group", &raw.group, None, |field| {
+            group(field).map(Some)
+        })?,
         port: number("port", &raw.port, 1, 65_535, UDP_PORT.into())? as u16,
         stream,
         streams,
@@ -246,6 +254,16 @@ fn address(field: &Field<'_>) -> Result<Ipv4Addr> {
                 "write a free one of your network, such as \"10.77.0.2\"",
             )
         })
+}
+
+fn group(field: &Field<'_>) -> Result<Ipv4Addr> {
+    let parsed: Option<Ipv4Addr> = field.text()?.parse().ok();
+    parsed.filter(Ipv4Addr::is_multicast).ok_or_else(|| {
+        field.refuse(
+            "it is an IPv4 multicast group, 224.0.0.0 to 239.255.255.255",
+            "write one of your network, such as \"239.77.0.1\"",
+        )
+    })
 }
 
 fn pause(file: &File, value: Option<&Place>, mtu: u32, metres: u32) -> Result<Option<Pause>> {

@@ -70,6 +70,12 @@ def arp(**fields: object) -> Packet:
     return ether(tag(), dst="ff:ff:ff:ff:ff:ff") / ARP(**(usual | fields))
 
 
+def reply(**fields: object) -> bytes:
+    """Return an ARP reply to us."""
+    usual = {"op": "is-at", "hwsrc": PEER_MAC, "psrc": PEER_IP, "hwdst": OUR_MAC, "pdst": OUR_IP}
+    return wire(ether(tag()) / ARP(**(usual | fields)))
+
+
 def pause(quanta: int) -> bytes:
     """Return a pause frame."""
     body = spec.PAUSE_OPCODE.to_bytes(2, "big") + quanta.to_bytes(2, "big")
@@ -79,6 +85,16 @@ def pause(quanta: int) -> bytes:
 def ping(size: int) -> Packet:
     """Return an echo request."""
     return to_us(ICMP(type="echo-request", id=3, seq=9) / Raw(random.randbytes(size)))
+
+
+GROUP, GROUP_MAC = "239.129.2.3", "01:00:5e:01:02:03"
+SAME_MAC = "239.1.2.3"  # of another group
+
+
+def to_group(dst: str = GROUP, mac: str = GROUP_MAC, upper: Packet | None = None) -> bytes:
+    """Return a frame to a multicast group."""
+    upper = upper or UDP(dport=frames.PORT) / Raw(datagram())
+    return wire(ether(tag(), dst=mac) / IP(src=PEER_IP, dst=dst) / upper)
 
 
 # What comes, and what is to become of it.
@@ -100,7 +116,17 @@ CASES: list[tuple[Callable[[], bytes], int]] = [
     (lambda: wire(to_us(UDP(dport=frames.PORT), proto=6)), spec.ARRIVAL_ALIEN),
     (lambda: wire(arp(pdst="10.9.8.8")), spec.ARRIVAL_ALIEN),
     (lambda: wire(arp(op="is-at")), spec.ARRIVAL_ALIEN),
+    (reply, spec.ARRIVAL_REQUEST),
+    (lambda: reply(psrc="10.9.8.8"), spec.ARRIVAL_ALIEN),
+    (lambda: reply(pdst="10.9.8.8"), spec.ARRIVAL_ALIEN),
     (lambda: wire(to_us(ICMP(type="echo-reply"))), spec.ARRIVAL_ALIEN),
+    (to_group, spec.ARRIVAL_DATAGRAM),
+    (lambda: to_group(dst=SAME_MAC), spec.ARRIVAL_ALIEN),
+    (lambda: to_group(dst=OUR_IP), spec.ARRIVAL_ALIEN),
+    (lambda: to_group(mac=OUR_MAC), spec.ARRIVAL_ALIEN),
+    (lambda: to_group(mac="ff:ff:ff:ff:ff:ff"), spec.ARRIVAL_ALIEN),
+    (lambda: to_group(upper=ICMP(type="echo-request") / Raw(bytes(40))), spec.ARRIVAL_ALIEN),
+    (lambda: to_group(upper=UDP(dport=53) / Raw(datagram())), spec.ARRIVAL_ALIEN),
     (lambda: wire(ether() / IPv6() / UDP(dport=frames.PORT)), spec.ARRIVAL_ALIEN),
     (lambda: wire(ether(1) / Dot1Q(vlan=2) / udp(datagram())[IP]), spec.ARRIVAL_ALIEN),
     (lambda: random.randbytes(random.randrange(60, 2000)), spec.ARRIVAL_ALIEN),
@@ -189,7 +215,7 @@ class Bench:
 async def every_cause(dut, idle: float) -> None:
     """Each frame has the verdict that its case says, in any order and at any pace."""
     bench = Bench(dut)
-    await bench.start()
+    await bench.start(cfg_group=frames.number(GROUP))
     if idle:
         bench.mac.set_pause_generator(harness.stalls(idle))
     due = []
@@ -205,6 +231,21 @@ async def every_cause(dut, idle: float) -> None:
     for (case, *expected), found in zip(due, bench.verdicts, strict=True):
         assert tuple(expected) == found, f"case {case}: {found[:2]} for {expected[:2]}"
     assert {left - came for came, left in zip(bench.came, bench.left, strict=True)} == {LATENCY}
+
+
+@cocotb.test()
+async def no_group(dut) -> None:
+    """Of the groups none but the one that is set is received, and an address is none."""
+    bench = Bench(dut)
+    await bench.start(cfg_group=0)
+    for group in (0, frames.number("10.1.2.3"), frames.number("223.1.2.3")):
+        dut.cfg_group.value = group
+        address = ".".join(map(str, group.to_bytes(4, "big")))
+        await bench.send(to_group())
+        await bench.send(to_group(dst=address))
+        await bench.settle()
+    assert {arrival for arrival, *_ in bench.verdicts} == {spec.ARRIVAL_ALIEN}
+    assert len(bench.verdicts) == 6
 
 
 @cocotb.test()

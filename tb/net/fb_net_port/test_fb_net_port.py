@@ -30,6 +30,9 @@ pytestmark = pytest.mark.long
 
 BEATS = 1024
 STREAM_BEATS = 256
+ASK_EVERY = 1500
+ASK, KNOWN = 1 << 63, 1 << 62
+BROADCAST = "ff:ff:ff:ff:ff:ff"
 
 
 @cocotb.test()
@@ -127,6 +130,40 @@ async def answers(dut) -> None:
 
 
 @cocotb.test()
+async def the_receiver_is_asked_for(dut) -> None:
+    """Objects wait for the answer to an ARP request, and go to the address that it names."""
+    bench = Bench(dut)
+    await bench.start(peer="02:00:00:00:00:99", resolve=ASK)
+    content = random.randbytes(3000)
+    bench.offer(4, content)
+    for turn in range(4):
+        frame = await with_timeout(bench.tx.recv(), PATIENCE_US, "us")
+        asked = Ether(bytes(frame.data))
+        assert (asked.dst, asked[ARP].op, asked[ARP].pdst) == (BROADCAST, 1, PEER_IP)
+        assert await bench.get("resolve") & ~ASK == 0
+        # The reply of another station is not the answer.
+        others = ARP(op="is-at", hwsrc="02:00:00:00:00:66", psrc="10.9.9.9", hwdst=OUR_MAC)
+        bench.hand(wire(ether(turn % 2 or None) / others))
+    reply = ARP(op="is-at", hwsrc=PEER_MAC, psrc=PEER_IP, hwdst=OUR_MAC, pdst=OUR_IP)
+    assert reply.answers(asked[ARP])
+    bench.hand(wire(ether(7) / reply))
+    found = b""
+    while len(found) < len(content):
+        packet = Ether(bytes((await with_timeout(bench.tx.recv(), PATIENCE_US, "us")).data))
+        assert packet.dst == PEER_MAC and packet[IP].dst == PEER_IP
+        found += bytes(packet.payload.payload.payload)[spec.FRAMING_BYTES :]
+    assert found == content
+    assert await bench.get("resolve") == ASK | KNOWN | frames.number(PEER_MAC)
+    # Another receiver.
+    await bench.put("resolve", 0)
+    while await bench.get("resolve"):
+        pass
+    bench.offer(5, content)
+    packet = Ether(bytes((await with_timeout(bench.tx.recv(), PATIENCE_US, "us")).data))
+    assert packet.dst == "02:00:00:00:00:99"
+
+
+@cocotb.test()
 async def parameters(dut) -> None:
     """Software can tell what it has before it."""
     bench = Bench(dut)
@@ -210,7 +247,12 @@ def test_port(beats: int) -> None:
     simulate(
         __file__,
         "fb_net_port",
-        {"ReceiveBeats": beats, "SendBeats": 256, "StreamBeats": STREAM_BEATS},
+        {
+            "ReceiveBeats": beats,
+            "SendBeats": 256,
+            "StreamBeats": STREAM_BEATS,
+            "AskEvery": ASK_EVERY,
+        },
     )
 
 
@@ -219,6 +261,11 @@ def test_every_arrival_counts_fires() -> None:
     simulate(
         __file__,
         "fb_net_port",
-        {"ReceiveBeats": BEATS, "SendBeats": 256, "StreamBeats": STREAM_BEATS},
+        {
+            "ReceiveBeats": BEATS,
+            "SendBeats": 256,
+            "StreamBeats": STREAM_BEATS,
+            "AskEvery": ASK_EVERY,
+        },
         fires={"core_stands_still": "every_arrival_counts"},
     )

@@ -17,7 +17,8 @@ from runner import simulate
 
 LINE = 100e9 / 322.265625e6 / harness.PERIOD_NS * 1e9  # as many bits a cycle as on the card
 GAP = 12 + 4  # the gap between frames, and the check sequence
-SOURCES = ("pause", "answer", "data")
+SOURCES = ("pause", "answer", "ask", "data")
+ONE_BEAT = ("pause", "ask")
 
 
 class Bench:
@@ -49,7 +50,7 @@ class Bench:
 
 def frame(name: str) -> bytes:
     """Return a frame of a source: its name, then noise."""
-    size = 60 if name == "pause" else random.choice([60, 64, 65, 128, random.randrange(60, 3000)])
+    size = 60 if name in ONE_BEAT else random.choice([60, 64, 65, 128, random.randrange(60, 3000)])
     return name.encode().ljust(8) + random.randbytes(size - 8)
 
 
@@ -63,7 +64,7 @@ async def whole_frames(dut, speed: float) -> None:
     for name in SOURCES:
         for each in sent[name]:
             bench.sources[name].send_nowait(each)
-    found = await bench.take(120)
+    found = await bench.take(160)
     for name in SOURCES:
         assert [each for each in found if each.startswith(name.encode())] == sent[name]
     names = [each[:8].strip().decode() for each in found]
@@ -79,7 +80,7 @@ async def silence(dut) -> None:
     bench = Bench(dut)
     await bench.start(LINE)
     last_q, silent = True, False  # silent in the cycle of the choice, the one before
-    for name in ("answer", "data"):
+    for name in ("answer", "ask", "data"):
         for _ in range(40):
             bench.sources[name].send_nowait(frame(name))
     broken = finished = pauses = 0
@@ -98,7 +99,7 @@ async def silence(dut) -> None:
                     continue
                 broken += last_q and silent
                 finished += not last_q and silent
-                last_q = getattr(dut, f"s_axis_{name}_tlast").value == 1
+                last_q = name in ONE_BEAT or getattr(dut, f"s_axis_{name}_tlast").value == 1
         silent = dut.silent.value == 1
         await harness.step(dut.clk)
     assert not broken and finished and pauses == 18
@@ -144,8 +145,8 @@ async def a_link_that_flaps(dut) -> None:
     cocotb.start_soon(whole(dut, found))
     for number in range(harness.repeat(1000, 60)):
         for _ in range(3):
-            name = random.choice(["answer", "data"])
-            longer = bytes(random.choice([0, 500, 2000]))
+            name = random.choice(["answer", "ask", "data"])
+            longer = bytes(0 if name in ONE_BEAT else random.choice([0, 500, 2000]))
             sent.append((name, frame(name) + number.to_bytes(4) + longer))
             bench.sources[name].send_nowait(sent[-1][1])
         await harness.step(dut.clk, random.randrange(3, 60))
@@ -156,11 +157,11 @@ async def a_link_that_flaps(dut) -> None:
             await harness.step(dut.clk)
         dut.rst_link.value = 0
         dut.m_axis_mac_tready.value = 1
-    for name in ("answer", "data"):
+    for name in ("answer", "ask", "data"):
         await bench.sources[name].wait()
     await harness.step(dut.clk, 60)
     cut = 0
-    for name in ("answer", "data"):
+    for name in ("answer", "ask", "data"):
         had = iter(each for each in found if each.startswith(name.encode()))
         offered = [each for of, each in sent if of == name]
         waiting = next(had, None)

@@ -175,7 +175,7 @@ async def any_rows(dut, wait: int, ring: int) -> None:
     await bench.start(pages, wait, ring=ring, flush=1)
     for each in (bench.source, bench.streamer.sink, bench.streamer.answers):
         each.set_pause_generator(harness.stalls(0.4))
-    for _ in range(harness.repeat(20, 8)):
+    for _ in range(harness.repeat(40, 5)):
         bench.send(random.choice([0, 1, 2, random.randrange(60)]))
         if random.random() < 0.4:
             await bench.pulse()

@@ -427,7 +427,7 @@ async def batches_with_room(dut) -> None:
     """A batch that holds more extents than there are entries ends before these are in use."""
     bench = Bench(dut)
     # They come no faster than the batch takes them.
-    bench.heads.set_pause_generator(harness.stalls(0.995))
+    bench.heads.set_pause_generator(harness.stalls(0.98))
     await harness.start(dut)
     entries = int(dut.u_table.Extents.value)
     await bench.begin(4000, control=BATCHES, batch=1024 * PAGE, wait=0)

@@ -131,7 +131,7 @@ async def there_and_back(dut, share: float) -> None:
     """What the host writes is on the medium, and it reads the same."""
     card = await start(dut)
     card.stall(share)
-    await work(card, 7)
+    await work(card, harness.repeat(30, 3))
 
 
 @cocotb.test()

@@ -319,11 +319,11 @@ async def lists_of_commands(dut) -> None:
         return
     busy = spec.STATUS_NAMESPACE_NOT_READY
     system.ssd.faults.status = {1: busy, 4: busy, 5: busy}
-    parts = [random.randbytes(64 * PAGE) for _ in range(6)]
+    parts = [random.randbytes(16 * PAGE) for _ in range(6)]
     for n, part in enumerate(parts):
         assert await system.write(n << 20, part) == spec.ERR_OK
     for n in range(len(parts)):
-        await system.ask(n << 20, 64 * PAGE)
+        await system.ask(n << 20, 16 * PAGE)
     for part in parts:
         assert await system.data() == (part, False)
 

@@ -122,6 +122,7 @@ impl PartnerSpec {
                 down: flaps.down_ps,
                 seed: self.seed,
             }),
+            station: Some(setup::addresses(pipeline).from),
             time_of_day: (pipeline.source.clock == Clock::Ieee1588).then_some(TIME_OF_DAY),
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a pipeline to a machine and a plan.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use forebay_cosim::Config;
@@ -100,14 +101,27 @@ pub(super) fn addresses(pipeline: &Pipeline) -> Addresses {
             ip: peer_ip,
             port: source.port,
         },
-        to: Station {
-            mac: source.mac.0,
-            ip,
-            port: source.port,
+        to: match source.group {
+            Some(group) => Station {
+                mac: group_mac(group),
+                ip: group.octets(),
+                port: source.port,
+            },
+            None => Station {
+                mac: source.mac.0,
+                ip,
+                port: source.port,
+            },
         },
         tag: None,
         raw: false,
     }
+}
+
+/// The MAC address of an IPv4 multicast group (RFC 1112).
+fn group_mac(group: Ipv4Addr) -> [u8; 6] {
+    let [_, a, b, c] = group.octets();
+    [0x01, 0x00, 0x5e, a & 0x7f, b, c]
 }
 
 /// How the network side receives.
@@ -117,6 +131,7 @@ pub(super) fn net(pipeline: &Pipeline) -> NetSettings {
     NetSettings {
         mac: source.mac.0,
         ip: source.address.octets(),
+        group: source.group.map(|group| group.octets()),
         port: source.port,
         stream: source.stream,
         streams: source.streams,
@@ -195,7 +210,7 @@ fn destination(pipeline: &Pipeline, rate: u64) -> Destination {
     let payload = pipeline.source.mtu.saturating_sub(before).min(PAYLOAD_MOST);
     let each_cycle = rate.saturating_mul(256) / MAC_HZ;
     Destination {
-        mac: from.mac,
+        mac: None,
         ip: from.ip,
         port: from.port,
         payload: ((payload / BEAT).max(1) * BEAT) as u16,

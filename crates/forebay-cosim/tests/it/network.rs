@@ -66,6 +66,7 @@ fn net_settings() -> NetSettings {
         pause_limit: 0,
         idle_cycles: 3000,
         ieee1588: false,
+        group: None,
     }
 }
 
@@ -269,7 +270,7 @@ fn what_was_recorded_is_sent_back() {
     let (net, recorder) = ports(&mut system);
     let from = Addresses::default().from;
     let to = Destination {
-        mac: from.mac,
+        mac: Some(from.mac),
         ip: from.ip,
         port: from.port,
         payload: 1408,

@@ -201,6 +201,7 @@ fn plan() -> Plan {
             pause_limit: 0,
             idle_cycles: 0,
             ieee1588: false,
+            group: None,
         },
         packets: None,
         recording: Recording {

@@ -216,6 +216,7 @@ pub fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
         pause_limit: 0,
         idle_cycles: 30_000,
         ieee1588: false,
+        group: None,
     })
 }
 

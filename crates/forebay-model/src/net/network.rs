@@ -149,7 +149,7 @@ impl Network {
             mac_out: MacOut::new(settings.flow),
             from_us: Cable::new(delay),
             between,
-            peer: Peer::new(source, Sender::new(settings.flow, obeys)),
+            peer: Peer::new(source, Sender::new(settings.flow, obeys), settings.station),
             tap: None,
             flapping: settings.flaps.map(Flapping::new),
             time_of_day: settings.time_of_day,
@@ -253,7 +253,7 @@ impl Network {
 
     /// The source has nothing to be sent yet, and more will come.
     #[must_use]
-    pub const fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         self.peer.is_silent()
     }
 

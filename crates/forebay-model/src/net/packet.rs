@@ -2,8 +2,8 @@
 //! What precedes a datagram in a frame: Ethernet, a VLAN tag, IPv4 and UDP with their checksums.
 
 use forebay_spec::net::ethernet::{
-    HEADER_BYTES, IPV4_BYTES, PROTOCOL_UDP, TAG_BYTES, TYPE_FOREBAY, TYPE_IPV4, TYPE_VLAN,
-    UDP_BYTES, UDP_PORT,
+    HEADER_BYTES, IPV4_BYTES, LEAST_BYTES, PROTOCOL_UDP, TAG_BYTES, TYPE_FOREBAY, TYPE_IPV4,
+    TYPE_VLAN, UDP_BYTES, UDP_PORT,
 };
 
 /// Version 4, five words of header.
@@ -21,6 +21,30 @@ pub struct Station {
     pub ip: [u8; 4],
     /// UDP port.
     pub port: u16,
+}
+
+/// The reply of a station to an ARP request for its IPv4 address (RFC 826), without a VLAN tag; none to
+/// anything else.
+pub(super) fn arp_reply(who: Station, request: &[u8]) -> Option<Vec<u8>> {
+    let [head, asker, asked] = [6..22, 22..32, 38..42].map(|range| request.get(range));
+    let (head, asker, asked) = (head?, asker?, asked?);
+    // EtherType, Ethernet, IPv4, lengths of their addresses, and what it is.
+    const REQUEST: [u8; 10] = [0x08, 0x06, 0, 1, 0x08, 0x00, 6, 4, 0, 1];
+    if head[6..] != REQUEST || asked != who.ip {
+        return None;
+    }
+    let mut reply = [
+        &head[..6],
+        &who.mac,
+        &REQUEST[..9],
+        &[2],
+        &who.mac,
+        &who.ip,
+        asker,
+    ]
+    .concat();
+    reply.resize(LEAST_BYTES, 0);
+    Some(reply)
 }
 
 /// From whom to whom, and in what.
@@ -132,4 +156,55 @@ const fn fold(mut sum: u64) -> u16 {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: [u8; 6] = [2, 0x46, 0x42, 0, 0, 1];
+    const WHO: Station = Station {
+        mac: [2, 0, 0, 0, 0, 1],
+        ip: [10, 77, 0, 1],
+        port: 1,
+    };
+
+    fn request(asked: [u8; 4]) -> Vec<u8> {
+        let fixed = [8, 6, 0, 1, 8, 0, 6, 4, 0, 1];
+        let ours = [10, 77, 0, 2];
+        let parts: [&[u8]; 7] = [&[0xff; 6], &US, &fixed, &US, &ours, &[0; 6], &asked];
+        let mut frame = parts.concat();
+        frame.resize(60, 0);
+        frame
+    }
+
+    #[test]
+    fn a_request_for_its_address_is_answered() {
+        let reply = arp_reply(WHO, &request(WHO.ip)).expect("an answer");
+        assert_eq!((&reply[..6], &reply[6..12]), (&US[..], &WHO.mac[..]));
+        assert_eq!(reply[12..22], [8, 6, 0, 1, 8, 0, 6, 4, 0, 2]);
+        assert_eq!(
+            (&reply[22..28], &reply[28..32]),
+            (&WHO.mac[..], &WHO.ip[..])
+        );
+        assert_eq!(
+            (&reply[32..38], &reply[38..42]),
+            (&US[..], &[10, 77, 0, 2][..])
+        );
+        assert!(reply.len() == 60 && reply[42..] == [0; 18]);
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        assert_eq!(arp_reply(WHO, &request([10, 77, 0, 9])), None);
+        let good = request(WHO.ip);
+        for end in 0..42 {
+            assert_eq!(arp_reply(WHO, &good[..end]), None);
+        }
+        for at in 12..22 {
+            let mut other = good.clone();
+            other[at] ^= 0x11;
+            assert_eq!(arp_reply(WHO, &other), None, "{at}");
+        }
+    }
 }

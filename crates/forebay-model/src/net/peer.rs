@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who sends to us: a source, and how it takes pause.
 
+use std::collections::VecDeque;
+
 use super::counters::{ByKind, FrameCounts};
 use super::frame::{Frame, Kind};
+use super::packet::{Station, arp_reply};
 use super::sender::Sender;
 use super::source::{Next, Source};
 use crate::{MICROSECOND, Time};
+
+/// Requests that it answers later, at most.
+const ANSWERS_MOST: usize = 16;
 
 /// The link partner. Times handed in never go back.
 pub(super) struct Peer {
@@ -15,18 +21,23 @@ pub(super) struct Peer {
     pending: Option<(Time, Frame)>,
     /// When the source is asked again; `None`: it has ended.
     ask: Option<Time>,
+    /// Whose address it answers, and answers that are to be sent.
+    station: Option<Station>,
+    answers: VecDeque<(Time, Frame)>,
     pub offered: FrameCounts,
     pub sent: ByKind,
     pub arrived: ByKind,
 }
 
 impl Peer {
-    pub fn new(source: Box<dyn Source>, sender: Sender) -> Self {
+    pub fn new(source: Box<dyn Source>, sender: Sender, station: Option<Station>) -> Self {
         Self {
             source,
             sender,
             pending: None,
             ask: None,
+            station,
+            answers: VecDeque::new(),
             offered: FrameCounts::default(),
             sent: ByKind::default(),
             arrived: ByKind::default(),
@@ -45,8 +56,8 @@ impl Peer {
     }
 
     /// Its source has nothing to be sent yet.
-    pub const fn is_silent(&self) -> bool {
-        self.pending.is_none() && self.ask.is_some()
+    pub fn is_silent(&self) -> bool {
+        self.pending.is_none() && self.answers.is_empty() && self.ask.is_some()
     }
 
     /// When it asks its source or begins a frame.
@@ -56,12 +67,16 @@ impl Peer {
                 Some(self.sender.free().max(*since))
             }
             Some((since, _)) => Some(self.sender.allowed().max(*since)),
+            None if !self.answers.is_empty() => Some(self.sender.free()),
             None => self.ask.map(|ask| ask.max(self.sender.free())),
         }
     }
 
     /// It does, at just that time: returns a frame that begins.
     pub fn act(&mut self, now: Time) -> Option<Frame> {
+        if self.pending.is_none() {
+            self.pending = self.answers.pop_front();
+        }
         if self.pending.is_none() {
             let next = self.source.next(now);
             self.ask = match next {
@@ -89,10 +104,15 @@ impl Peer {
     pub fn hear(&mut self, now: Time, frame: &Frame) {
         self.arrived.add(frame);
         self.sender.hear(now, frame);
+        let reply = self.station.and_then(|who| arp_reply(who, frame.bytes()));
+        let reply = reply.and_then(|bytes| Frame::new(bytes).ok());
+        if self.answers.len() < ANSWERS_MOST {
+            self.answers.extend(reply.map(|frame| (now, frame)));
+        }
     }
 
     /// It has nothing to be sent and never will.
-    pub const fn is_at_end(&self) -> bool {
-        self.pending.is_none() && self.ask.is_none()
+    pub fn is_at_end(&self) -> bool {
+        self.pending.is_none() && self.answers.is_empty() && self.ask.is_none()
     }
 }

@@ -2,6 +2,7 @@
 //! How a network is made up.
 
 use super::error::NetError;
+use super::packet::Station;
 use super::{METRE, QUANTUM};
 use crate::{MICROSECOND, MILLISECOND, NANOSECOND, Time};
 use forebay_spec::net::Pause;
@@ -233,6 +234,8 @@ pub struct Settings {
     pub switch: Option<Switch>,
     /// The link to our MAC goes down now and then; `None`: never.
     pub flaps: Option<Flaps>,
+    /// Whose MAC address the link partner answers when it is asked by ARP; `None`: it answers no request.
+    pub station: Option<Station>,
     /// The IEEE 1588 time of day beside the MAC when the simulation begins, in nanoseconds since
     /// 1970; `None`: there is none.
     pub time_of_day: Option<u64>,

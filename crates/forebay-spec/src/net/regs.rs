@@ -100,6 +100,14 @@ registers! {
         SECONDS = 0, 34, "Seconds: Of that time, since 1970.";
         IEEE1588 = 63, 1, "IEEE 1588: It comes from outside, in the format of IEEE 1588; else it is the recorder's clock.";
     }
+    group @ 0x0c0 = 0x0 "Group." {
+        IP = 0, 32, "IP: IPv4 multicast group whose datagrams are received as well, behind its MAC address (RFC 1112); a value that is no group: none.";
+    }
+    resolve @ 0x0c8 "Resolve: The MAC address of the receiver, by ARP, in place of the one of `peer`. What is sent waits for it." {
+        MAC = 0, 48, "MAC: What was answered.";
+        KNOWN = 62, 1, "Known: There was an answer since `ask` was set.";
+        ASK = 63, 1, "Ask: Ask for `send.ip`. Clear it, wait until `known` is 0, and set it again for another receiver.";
+    }
     arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
     }
     places @ 0x400 [64] "Places: Datagrams, by the outcome of the sequence check, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old." {
