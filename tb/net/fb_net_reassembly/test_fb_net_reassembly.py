@@ -439,11 +439,11 @@ async def an_object_in_parts(dut) -> None:
             parts += 1
     rule = await bench.follow(sent)
     ours = [extent for extent in rule.extents if extent[0][6] == STREAM]
-    assert [len(extent[2]) for extent in ours] == [100, 20, 120, 5]
+    assert [len(extent[3]) for extent in ours] == [100, 20, 120, 5]
     # Nothing is missing, and no part is a whole object: the last ends with the flag.
     assert [extent[1] for extent in ours] == [0, 0, 0, 0]
     assert [extent[-1] for extent in ours] == [None, None, None, LAST_PART]
-    assert b"".join(extent[2] for extent in ours) == content
+    assert b"".join(extent[3] for extent in ours) == content
     assert len(rule.extents) == len(ours) + 3
 
 

@@ -124,8 +124,9 @@ async def any_packets(dut, idle: float, stall: float, tags_first: bool) -> None:
     assert len(bench.nonces) - bench.nonce > 10 and bench.refused > 10
     for extent, nonce in zip(bench.extents.values(), bench.nonces, strict=True):
         passed = await with_timeout(bench.passed.recv(), PATIENCE_US, "us")
-        # All but the frame's number, which the elements are not told.
-        mask = ~(((1 << 32) - 1) << 8 * spec.FRAMING_SEQUENCE_AT)
+        # All but the frame's number and its seconds, which the elements are not told.
+        mask = (1 << 8 * spec.PACKET_SECONDS_AT) - 1
+        mask &= ~(((1 << 32) - 1) << 8 * spec.FRAMING_SEQUENCE_AT)
         mask &= ~(spec.PACKET_GOES_ON << 8 * spec.FRAMING_FLAGS_AT)
         assert passed.tdata[0] & mask == extent.head() & mask
         assert passed.tuser[0] == nonce if isinstance(passed.tuser, list) else passed.tuser == nonce
