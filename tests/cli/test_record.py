@@ -99,6 +99,25 @@ def test_a_capture_is_recorded_and_sent_back(forebay: Run, tmp_path: Path) -> No
     assert_sound(out, count + 1 + sum(row["frames"] for row in report["sent"]))
 
 
+def test_a_group_is_received(forebay: Run, tmp_path: Path) -> None:
+    """What scapy sends to the group is recorded, as what is for us; other groups are not."""
+    objects = make_objects(3, 3000, 9000)
+    groups = ["239.77.0.1", "239.77.0.2", ADDRESS]
+    sent = []
+    for frame in frames(objects):
+        frame[IP].dst = group = groups[HEAD.unpack_from(bytes(frame[UDP].payload))[5]]
+        if group != ADDRESS:
+            frame[Ether].dst = "01:00:5e:4d:00:0" + group[-1]
+        sent.append(frame)
+    wrpcap(str(tmp_path / "in.pcap"), sent)
+    drive = '[[ssd]]\nsize = "64MiB"\nimage = "drive.img"\n'
+    (tmp_path / "x.toml").write_text(f'{drive}[source]\ngroup = "239.77.0.1"\n')
+    words = ("--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects")
+    report = forebay("record", tmp_path / "x.toml", *words, "-o", "json").report
+    assert files(tmp_path / "objects") == {n: objects[n] for n in (0, 2)}
+    assert named(report, "arrivals")["alien"] == -(-len(objects[1]) // PAYLOAD)
+
+
 def assert_sound(capture: Path, frames: int) -> None:
     """Let tshark decode a capture: all frames, every checksum, not one expert warning.
 
