@@ -3,8 +3,8 @@
 // fb_net_clock: the time of day by which frames are stamped.
 //
 // What:        shows the core's clock, as the MAC's clock sees it, or an IEEE 1588 time of day that
-//              comes in seconds and nanoseconds. The nanoseconds at which a second begins are those
-//              of the second before and 10^9; of a second that does not follow they are multiplied.
+//              comes in seconds and nanoseconds. A second begins 10^9 ns after the one before; after
+//              a jump its beginning is multiplied, bit by bit.
 // Handshake:   none.
 // Latency:     IEEE 1588: 3 cycles, 4 where a second follows, 38 where the time jumps: until then the
 //              time stands. The core's: up to 14 cycles of the slower clock, in steps of some five.
@@ -28,7 +28,8 @@ module fb_net_clock
     input wire        rst_core,
     input wire time_t core,
 
-    output time_t now
+    output time_t now,
+    output logic  of_day  // that is IEEE 1588
 );
 
   localparam int unsigned SECOND = 1_000_000_000;  // in ns
@@ -84,6 +85,7 @@ module fb_net_clock
     if (rst) {outer_q, held_q, begin_q, left_q} <= '0;
 
     now <= cfg_ieee1588 ? outer_q : core_seen;
+    of_day <= cfg_ieee1588;
   end
 
 endmodule

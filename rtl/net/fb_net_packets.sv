@@ -9,9 +9,9 @@
 //              or when `more` is low and no frame waits. A chunk is an extent: a word says its number,
 //              the number of its first frame, and how many frames were lost since the chunk before it
 //              began.
-// Handshake:   valid/ready, but a header that waits gives way when its chunk must end. `m_axis_head` is a stream of its own: the beat that begins a chunk
-//              waits until the word before has been taken. While `active` is low nothing is here, and
-//              numbers begin anew.
+// Handshake:   valid/ready, but a header that waits gives way when its chunk must end. `m_axis_head` is
+//              a stream of its own: the beat that begins a chunk waits until the word before has been
+//              taken. While `active` is low nothing is here, and numbers begin anew.
 // Latency:     1 cycle from a frame's first beat to itself, the header before it.
 // Throughput:  a beat in every cycle. A frame takes one cycle more for its header: one of 64 bytes takes
 //              two. Near the end of a chunk its length is compared first, which takes another cycle:

@@ -200,6 +200,7 @@ module fb_net_port
   );
 
   time_t now;
+  logic of_day, of_day_seen;  // that is the time of day of IEEE 1588
   logic [33:0] shown;
 
   fb_net_clock u_clock (
@@ -210,18 +211,19 @@ module fb_net_port
       .clk_core(clk),
       .rst_core(rst),
       .core({now_seconds, now_ns}),
-      .now
+      .now,
+      .of_day
   );
 
   fb_common_value_cdc #(
-      .Width(34)
+      .Width(35)
   ) u_shown (
       .s_clk  (clk_mac),
       .s_rst  (rst_mac),
-      .s_value(now.seconds),
+      .s_value({of_day, now.seconds}),
       .m_clk  (clk),
       .m_rst  (rst),
-      .m_value(shown)
+      .m_value({of_day_seen, shown})
   );
 
   logic frame_valid, frame_first, frame_last, arrived, placed;
@@ -356,7 +358,7 @@ module fb_net_port
       .unanswered
   );
 
-  logic ask_valid, ask_ready, resolved, resolved_seen, head_ready;
+  logic ask_valid, ask_ready, resolved, resolved_seen;
   logic [ USER_DATA_BITS-1:0] ask_data;
   logic [USER_BEAT_BYTES-1:0] ask_keep;
   logic [47:0] peer_mac, peer_mac_seen;
@@ -395,10 +397,9 @@ module fb_net_port
       .m_value({resolved_seen, peer_mac_seen})
   );
 
-  // Nothing is sent to an address that is not known yet.
+  // No object begins to go to an address that is not known yet.
   logic may_send;
   assign may_send = resolved_seen || !out.resolve.ask.value;
-  assign s_axis_head_tready = head_ready && may_send;
 
   fb_net_send #(
       .Beats(SendBeats)
@@ -417,7 +418,7 @@ module fb_net_port
         out.send.payload.value > PAYLOAD_MOST ? PAYLOAD_MOST : out.send.payload.value, 6'd0
       }),
       .s_axis_head_tvalid(s_axis_head_tvalid && may_send),
-      .s_axis_head_tready(head_ready),
+      .s_axis_head_tready,
       .s_axis_head_tdata,
       .s_axis_object_tvalid,
       .s_axis_object_tready,
@@ -611,7 +612,7 @@ module fb_net_port
   assign in.link.cut.next = cuts;
   assign in.link.lost.next = losses;
   assign in.cycles.cycles.next = cycles_q;
-  assign in.clock.seconds.next = shown;
+  assign in.clock.seconds.next = of_day_seen == out.clock.ieee1588.value ? shown : '0;
   assign in.resolve.known.next = resolved_seen;
   assign in.resolve.mac.next = peer_mac_seen;
   assign in.packets.open.next = packets_open;

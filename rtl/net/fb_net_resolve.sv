@@ -7,7 +7,7 @@
 //              was replaced is found. Of answers the one that comes while we wait is believed, if its
 //              MAC address is that of one station.
 // Handshake:   frames as fb_net_filter has them; the request by valid/ready, a beat.
-// Latency:     2 cycles from the end of an answer to `known`, 4 from `cfg_ask` to a request.
+// Latency:     2 cycles from the end of an answer to `known`, 3 from `cfg_ask` to a request.
 // Throughput:  a frame in every cycle.
 // Limits:      `cfg_ask` comes from another clock; the other settings are stable while it is high, and
 //              until the last request has gone. 512-bit registers: none.

@@ -3,8 +3,9 @@
 // fb_net_tx_mux: one frame after the other, obeying pause.
 //
 // What:        chooses between frames, never within one: pause frames before all, then answers,
-//              requests and data in turn, and these only while no pause is in force. When the MAC is reset in
-//              mid-frame, the rest of that frame is dropped; the next frame begins after the reset.
+//              requests and data in turn, and these only while no pause is in force. When the MAC is
+//              reset in mid-frame, the rest of that frame is dropped; the next one begins after the
+//              reset.
 // Handshake:   valid/ready. Who has begun a frame goes on with it in every cycle (fb_net_frame_fifo does):
 //              a MAC cannot wait in the middle of one.
 // Latency:     2 cycles; a frame that was chosen in the cycle in which silence begins still goes.

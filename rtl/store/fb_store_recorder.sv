@@ -278,6 +278,20 @@ module fb_store_recorder
   logic unused_nonce;
   assign unused_nonce = &{1'b0, s_axis_extent_tuser};
 
+  // Index records are in the order of their times, which the repair of a ring relies on: an extent
+  // that came before the last one, and had to wait, has that one's time.
+  localparam int unsigned TimeBits = PACKET_HEAD_BITS - 8 * PACKET_NS_AT;
+  logic [TimeBits-1:0] came, time_, time_q;
+  logic ends_q;
+  assign came  = s_axis_extent_tdata[PACKET_HEAD_BITS-1-:TimeBits];
+  assign time_ = came[63:0] < time_q[63:0] ? time_q : came;
+
+  always_ff @(posedge clk) begin : order
+    ends_q <= stopped_q;
+    if (s_axis_extent_tvalid && s_axis_extent_tready) time_q <= time_;
+    else if (rst || (stopped_q && !ends_q)) time_q <= '0;
+  end
+
   logic head_valid, head_ready;
   metadata_t head;
   fb_store_table #(
@@ -292,7 +306,9 @@ module fb_store_recorder
       .s_axis_extent_tvalid,
       .s_axis_extent_tready,
       .s_axis_extent_tdata({
-        HAS_NONCE ? NONCE_BITS'(s_axis_extent_tuser) : '0, s_axis_extent_tdata
+        HAS_NONCE ? NONCE_BITS'(s_axis_extent_tuser) : '0,
+        time_,
+        s_axis_extent_tdata[8*PACKET_NS_AT-1:0]
       }),
       .m_axis_tag_tvalid,
       .m_axis_tag_tready,

@@ -22,7 +22,6 @@ PORT = re.compile(r"get_ports (\w+)")
 # Modules with two clocks that need no constraints of their own.
 WITHOUT = {
     "fb_net_count_cdc": "the counter crosses in fb_common_gray_sync",
-    "fb_net_frame_fifo": "block RAM with two clocks has no path between them; else fb_common_async",
     "fb_net_send": "settings, see fb_net_port.xdc",
 }
 

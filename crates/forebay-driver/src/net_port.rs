@@ -257,6 +257,7 @@ impl NetPort {
             | regs::pause_control::WATCHDOG.put(watchdog);
         let writes = [
             (regs::streams::OFFSET, 0),
+            (regs::resolve::OFFSET, 0),
             (regs::address::OFFSET, mac_number(settings.mac)),
             (regs::filter::OFFSET, filter),
             (
@@ -385,7 +386,11 @@ impl NetPort {
         }
         let ask = regs::resolve::ASK.put(1);
         self.registers.write(bus, regs::resolve::OFFSET, ask)?;
-        self.await_resolved(bus, true, to.ip)
+        let resolved = self.await_resolved(bus, true, to.ip);
+        if resolved.is_err() {
+            self.registers.write(bus, regs::resolve::OFFSET, 0)?;
+        }
+        resolved
     }
 
     /// Waits until the card knows the MAC address of its destination, or none.
@@ -396,8 +401,11 @@ impl NetPort {
         })?;
         done.ok_or_else(|| Error::NotFound {
             what: "the MAC address of the destination",
-            seen: format!("no ARP reply from {}", Ipv4Addr::from(ip)),
-            remedy: "check the address, the cable and the switch, or name the MAC address",
+            seen: match known {
+                true => format!("no ARP reply from {}", Ipv4Addr::from(ip)),
+                false => "the card does not forget another one".to_owned(),
+            },
+            remedy: "check the address, the cable, the switch and that the MAC's clocks run",
         })
     }
 

@@ -66,6 +66,7 @@ class Bench:
         self.due: list[Row] = []
         self.session = uuid.UUID(int=0)
         self.known = self.ended = 0  # extents with metadata, packets
+        self.time = 1  # of the last extent
         self.objects.set_pause_generator(self.pauses(0.0))
         harness.clear(dut, "ends_object", "received", "m_axis_tag_tready", "sending")
         cocotb.start_soon(self.follow())
@@ -144,7 +145,13 @@ class Bench:
         self.due += self.region.place(what)
 
     def offer(self, what: Extent) -> None:
-        """Queue an extent."""
+        """Queue an extent, which came after the one before it."""
+        self.time += random.getrandbits(40)
+        what.time = self.time
+        self.hand(what)
+
+    def hand(self, what: Extent) -> None:
+        """Queue an extent as it is."""
         self.objects.send_nowait(what.frame())
         self.heads.send_nowait(AxiStreamFrame(what.metadata()))
 
@@ -513,6 +520,27 @@ async def clock(dut) -> None:
     assert int(dut.now_seconds.value) == seconds
     assert seconds == TIME // 10**9 + 1 and 0 <= within < 3000
     assert abs(seconds * 10**9 + within - await bench.get("time_ns")) < 200
+
+
+@cocotb.test()
+async def times_are_in_order(dut) -> None:
+    """An extent that came before the last one has its time; another recording begins anew."""
+    bench = Bench(dut)
+    await harness.start(dut)
+    for turn in range(3):
+        await bench.begin(100, control=PAGES | FLUSH)
+        held = extent(500, time=0)
+        seconds = []
+        for _ in range(20):
+            what = extent(500, time=random.randrange(1, 1000) << 20 * (2 - turn))
+            bench.hand(what)
+            held = held if what.time < held.time else what
+            what.time = held.time
+            seconds.append(held.seconds % 2**33)
+            bench.due += bench.region.place(what)
+        await bench.end()
+        assert [member.mtime for member in opened(bench).getmembers()[1:-1:2]] == seconds
+        await bench.check()
 
 
 @cocotb.test()

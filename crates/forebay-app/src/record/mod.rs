@@ -70,7 +70,7 @@ pub struct Recorded {
     pub ring: bool,
     /// What of the index cannot be read.
     pub unreadable: Vec<String>,
-    /// When it began: nanoseconds since 1970.
+    /// When it began, by the clock of the index records: nanoseconds since 1970.
     pub began: u64,
     /// It has ended and each extent has its index record: no data are ahead of the index.
     pub at_rest: bool,
@@ -86,6 +86,9 @@ impl Recorded {
             recording = recording.at_rest();
         }
         let (rows, unreadable) = rows(&recording);
+        // By a time of day of its own it begins with the first index record.
+        let first = rows.first().filter(|_| plan.net.ieee1588);
+        let began = first.map_or(plan.recording.time, |row| row.time);
         let schema = recording.superblock().schema;
         Ok(Self {
             at_rest,
@@ -96,7 +99,7 @@ impl Recorded {
             schema,
             ring: plan.recording.data.ring,
             unreadable,
-            began: plan.recording.time,
+            began,
         })
     }
 }

@@ -92,15 +92,14 @@ struct Flapping {
 }
 
 impl Flapping {
+    /// It is up until the link partner begins.
     fn new(flaps: Flaps) -> Self {
-        let mut this = Self {
+        Self {
             flaps,
             random: Pcg64Mcg::seed_from_u64(flaps.seed),
-            next: 0,
+            next: Time::MAX,
             up: 0,
-        };
-        this.plan(0);
-        this
+        }
     }
 
     fn plan(&mut self, now: Time) {
@@ -166,6 +165,9 @@ impl Network {
     pub fn begin(&mut self, now: Time) {
         self.advance(now);
         self.peer.begin(self.now);
+        if let Some(flapping) = &mut self.flapping {
+            flapping.plan(self.now);
+        }
         self.mac_out.sender.begin(self.now);
         if let Some(between) = &mut self.between {
             between.relay.begin(self.now);

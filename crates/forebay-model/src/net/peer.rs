@@ -104,7 +104,8 @@ impl Peer {
     pub fn hear(&mut self, now: Time, frame: &Frame) {
         self.arrived.add(frame);
         self.sender.hear(now, frame);
-        let reply = self.station.and_then(|who| arp_reply(who, frame.bytes()));
+        let heard = self.station.filter(|_| !frame.is_damaged());
+        let reply = heard.and_then(|who| arp_reply(who, frame.bytes()));
         let reply = reply.and_then(|bytes| Frame::new(bytes).ok());
         if self.answers.len() < ANSWERS_MOST {
             self.answers.extend(reply.map(|frame| (now, frame)));

@@ -19,7 +19,7 @@ numbered! {
         Alien = 4 "alien";
         /// A pause frame, obeyed.
         Pause = 5 "pause";
-        /// A request that is answered: ARP, echo.
+        /// A request that is answered, ARP or echo, or the answer to one of ours.
         Request = 6 "request";
         /// An IPv4 header that is none, or one with options.
         IpHeader = 7 "IPv4 header";

@@ -97,7 +97,7 @@ registers! {
         LOST = 32, 32, "Lost: Frames that found no room on the way from the MAC's receive clock to its transmit clock, which stood still, modulo 2^32: these are no arrivals.";
     }
     clock @ 0x0b8 "Clock: The time of day by which frames are stamped when they come, in the MAC's clock." {
-        SECONDS = 0, 34, "Seconds: Of that time, since 1970.";
+        SECONDS = 0, 34, "Seconds: Of that time, since 1970; 0 until it is the one that `ieee1588` says.";
         IEEE1588 = 63, 1, "IEEE 1588: It comes from outside, in the format of IEEE 1588; else it is the recorder's clock.";
     }
     group @ 0x0c0 = 0x0 "Group." {

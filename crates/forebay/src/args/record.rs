@@ -56,7 +56,8 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub wire: WireArgs,
     /// Send what was recorded back to the link partner afterwards, at this rate on the wire
-    #[arg(long, value_name = "RATE", value_parser = values::rate, help_heading = "Results")]
+    #[arg(long, value_name = "RATE", value_parser = values::rate, conflicts_with = "tap",
+          help_heading = "Results")]
     pub back: Option<u64>,
     /// Store every frame that passes the port in this capture (pcapng)
     #[arg(long, value_name = "FILE", help_heading = "Results")]
