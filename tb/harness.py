@@ -57,8 +57,8 @@ def provocation(coroutine: Callable[..., Awaitable[None]]) -> cocotb.test:
     return made
 
 
-def repeat(count: int, least: int) -> int:
-    """Return how often a random case is drawn: `count` by night, a tenth of it by day.
+def repeat(count: int, least: int, share: int = 10) -> int:
+    """Return how often a random case is drawn: `count` by night, a part of it by day.
 
     Parameters
     ----------
@@ -66,8 +66,10 @@ def repeat(count: int, least: int) -> int:
         Draws where `$FOREBAY_COUNTS` is `full`, as `make nightly` sets it.
     least : int
         Draws that show all that the bench asks for; there are never fewer.
+    share : int
+        By day `count` is divided by this.
     """
-    return count if os.environ.get("FOREBAY_COUNTS") == "full" else max(count // 10, least)
+    return count if os.environ.get("FOREBAY_COUNTS") == "full" else max(count // share, least)
 
 
 def clear(dut, *patterns: str) -> None:

@@ -24,7 +24,7 @@ module fb_net_filter
 
     input wire [47:0] cfg_mac,       // our addresses
     input wire [31:0] cfg_ip,
-    input wire [31:0] cfg_group,     // and the IPv4 multicast group that is received; others: none
+    input wire [31:0] cfg_group,     // an IPv4 multicast group that is received as well
     input wire [31:0] cfg_peer_ip,   // who receives what we send
     input wire [15:0] cfg_port,      // UDP port that is ours
     input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382

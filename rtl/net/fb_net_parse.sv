@@ -22,7 +22,7 @@ module fb_net_parse
 
     input wire [47:0] cfg_mac,       // our addresses
     input wire [31:0] cfg_ip,
-    input wire [31:0] cfg_group,     // and the IPv4 multicast group that is received; others: none
+    input wire [31:0] cfg_group,     // an IPv4 multicast group that is received as well
     input wire [31:0] cfg_peer_ip,   // who receives what we send
     input wire [15:0] cfg_port,      // UDP port that is ours
     input wire        cfg_priority,  // priority pause counts, not pause

@@ -31,22 +31,23 @@ module fb_net_receive
     input wire clk_mac,
     input wire rst_mac,
 
-    input wire [47:0] cfg_mac,  // our addresses
+    input wire time_t now,
+
+    input wire [47:0] cfg_mac,       // our addresses
     input wire [31:0] cfg_ip,
-    input wire [31:0] cfg_group,  // and the IPv4 multicast group that is received; others: none
-    input wire [31:0] cfg_peer_ip,  // who receives what we send
-    input wire [15:0] cfg_port,  // UDP port that is ours
-    input wire [15:0] cfg_stream,  // the first stream that is taken
-    input wire [4:0] cfg_streams,  // how many are, from that one on
-    input wire [31:0] cfg_gather,  // cycles of clk after which a stream that waits is late
-    input wire [31:0] cfg_idle,  // cycles of clk without a frame that end an extent; 0: none do
-    input wire [13:0] cfg_giant,  // bytes of the longest frame, at most 16382
-    input wire cfg_priority,  // priority pause counts, not pause
-    input wire [2:0] cfg_class,  // the class that we send in
-    input wire time_t now,  // in clk_mac
-    input wire cfg_packets,  // whole frames as a capture, and of its chunks ...
-    input wire [7:0] cfg_pages,  // ... pages of 4 KiB
-    input wire [31:0] cfg_wait,  // ... and cycles of clk after which one ends; 0: none does
+    input wire [31:0] cfg_group,     // an IPv4 multicast group that is received as well
+    input wire [31:0] cfg_peer_ip,   // who receives what we send
+    input wire [15:0] cfg_port,      // UDP port that is ours
+    input wire [15:0] cfg_stream,    // the first stream that is taken
+    input wire [ 4:0] cfg_streams,   // how many are, from that one on
+    input wire [31:0] cfg_gather,    // cycles of clk after which a stream that waits is late
+    input wire [31:0] cfg_idle,      // cycles of clk without a frame that end an extent; 0: none do
+    input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
+    input wire        cfg_priority,  // priority pause counts, not pause
+    input wire [ 2:0] cfg_class,     // the class that we send in
+    input wire        cfg_packets,   // whole frames as a capture, and of its chunks ...
+    input wire [ 7:0] cfg_pages,     // ... pages of 4 KiB
+    input wire [31:0] cfg_wait,      // ... and cycles of clk after which one ends; 0: none does
 
     input wire                       s_axis_mac_tvalid,
     input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,

@@ -9,8 +9,8 @@
 // Handshake:   frames as fb_net_filter has them; the request by valid/ready, a beat.
 // Latency:     2 cycles from the end of an answer to `known`, 3 from `cfg_ask` to a request.
 // Throughput:  a frame in every cycle.
-// Limits:      `cfg_ask` comes from another clock; the other settings are stable while it is high, and
-//              until the last request has gone. 512-bit registers: none.
+// Limits:      `cfg_ask` comes from another clock; the other settings are stable while it is high.
+//              512-bit registers: none.
 // Does not implement: several receivers, routers (give the router's address).
 
 `default_nettype none
@@ -59,6 +59,8 @@ module fb_net_resolve
   logic [$clog2(Every)-1:0] cycles_q;
   logic [$clog2(Rarely)-1:0] times_q;
   logic waits_q;  // for an answer
+  logic [47:0] mac_q;  // of the request
+  logic [31:0] ip_q, peer_ip_q;
   logic due;
 
   assign due = ask_q && cycles_q == '0 && (!known || times_q == '0);
@@ -66,16 +68,16 @@ module fb_net_resolve
   assign m_axis_ask_tdata = from_wire(
       512'({
         48'hffff_ffff_ffff,
-        cfg_mac,
+        mac_q,
         ETHERTYPE_ARP,
         ARP_ETHERNET,
         ETHERTYPE_IPV4,
         ARP_SIZES,
         ARP_REQUEST,
-        cfg_mac,
-        cfg_ip,
+        mac_q,
+        ip_q,
         48'd0,
-        cfg_peer_ip
+        peer_ip_q
       }),
       RequestBytes
   );
@@ -103,6 +105,9 @@ module fb_net_resolve
       known   <= 1'b1;
       mac     <= sender_q;
       waits_q <= 1'b0;
+    end
+    if (due && (!m_axis_ask_tvalid || m_axis_ask_tready)) begin
+      {mac_q, ip_q, peer_ip_q} <= {cfg_mac, cfg_ip, cfg_peer_ip};
     end
     m_axis_ask_tvalid <= due || (m_axis_ask_tvalid && !m_axis_ask_tready);
     cycles_q <= cycles_q == '0 ? ($clog2(Every))'(Every - 1) : cycles_q - 1'b1;

@@ -289,7 +289,7 @@ module fb_store_recorder
   always_ff @(posedge clk) begin : order
     ends_q <= stopped_q;
     if (s_axis_extent_tvalid && s_axis_extent_tready) time_q <= time_;
-    else if (rst || (stopped_q && !ends_q)) time_q <= '0;
+    if (rst || (stopped_q && !ends_q)) time_q <= '0;
   end
 
   logic head_valid, head_ready;

@@ -521,8 +521,8 @@ impl NetPort {
 }
 
 impl NetPort {
-    /// Takes whole frames from here on. The recorder has its time already, and is enabled: its
-    /// clock is what frames are stamped with.
+    /// Takes whole frames from here on. The recorder is enabled already, and has its time, by which
+    /// frames are stamped unless it is that of IEEE 1588.
     ///
     /// # Errors
     /// The bus's, or a segment without a page.

@@ -388,7 +388,7 @@ async def link_flaps(dut, rx_ps: int) -> None:
     bench, counts = Bench(dut), [0, 0]
     await bench.start(rx_ps=rx_ps)
     cocotb.start_soon(begun(dut, counts))
-    sender, flaps = Sender(), harness.repeat(340, 34)
+    sender, flaps = Sender(), harness.repeat(1000, 34, share=30)
     for round_ in range(flaps):
         content = random.randbytes(random.choice([200, 3000, 9000]))
         for datagram in sender.datagrams(round_, content, 1400):

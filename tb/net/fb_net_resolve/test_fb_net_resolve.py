@@ -148,6 +148,21 @@ async def waits_for_the_line(dut) -> None:
     assert bench.sink.empty()
 
 
+@cocotb.test()
+async def a_request_stays_as_it_is(dut) -> None:
+    """Settings may change while a request waits for the line."""
+    bench = Bench(dut)
+    bench.sink.pause = True
+    await bench.start()
+    await harness.step(dut.clk, 20)
+    dut.cfg_ask.value = 0
+    for name in ("cfg_mac", "cfg_ip", "cfg_peer_ip"):
+        getattr(dut, name).value = 0
+        await harness.step(dut.clk, 5)
+    bench.sink.pause = False
+    await bench.request()
+
+
 @harness.provocation
 async def withdraw(dut) -> None:
     """The stream checker is awake."""

@@ -317,13 +317,14 @@ async def lists_of_commands(dut) -> None:
     system = await start(dut, delay=200)
     if system.onchip:
         return
+    size = harness.repeat(64, 16) * PAGE
     busy = spec.STATUS_NAMESPACE_NOT_READY
     system.ssd.faults.status = {1: busy, 4: busy, 5: busy}
-    parts = [random.randbytes(16 * PAGE) for _ in range(6)]
+    parts = [random.randbytes(size) for _ in range(6)]
     for n, part in enumerate(parts):
         assert await system.write(n << 20, part) == spec.ERR_OK
     for n in range(len(parts)):
-        await system.ask(n << 20, 16 * PAGE)
+        await system.ask(n << 20, size)
     for part in parts:
         assert await system.data() == (part, False)
 
