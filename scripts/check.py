@@ -250,7 +250,7 @@ def main() -> int:
         "FOREBAY": PROGRAM,
         "FOREBAY_REQUIRE_QEMU": "1",
         # Of the RTL's models: a test seldom runs as long as the compiler takes to do better.
-        "FOREBAY_CXXFLAGS": os.environ.get("FOREBAY_CXXFLAGS", "-O1"),
+        "FOREBAY_CXXFLAGS": os.environ.get("FOREBAY_CXXFLAGS", "-Og"),
         "FOREBAY_REMEMBER": "forget" if options.full else "1",
     }
     chosen = stages(options.jobs)

@@ -53,15 +53,15 @@ module fb_net_checksum
   // With a carry or without: no adder is waited for.
   assign m_right = once_q[15:1] == '1 && once_q[16] != once_q[0];
 
-  function automatic logic [15:0] word(input logic [USER_DATA_BITS-1:0] data,
-                                       input logic [USER_BEAT_BYTES-1:0] keep, input int at);
-    return {keep[at+1] ? data[8*at+8+:8] : 8'd0, keep[at] ? data[8*at+:8] : 8'd0};
-  endfunction
+  logic [USER_DATA_BITS-1:0] kept;
+  always_comb begin : mask
+    for (int i = 0; i < int'(USER_BEAT_BYTES); i++) kept[8*i+:8] = s_data[8*i+:8] & {8{s_keep[i]}};
+  end
 
   always_ff @(posedge clk) begin : add
     for (int g = 0; g < int'(Groups); g++) begin
-      group_q[g] <= 18'(word(s_data, s_keep, 8 * g)) + 18'(word(s_data, s_keep, 8 * g + 2)) +
-          18'(word(s_data, s_keep, 8 * g + 4)) + 18'(word(s_data, s_keep, 8 * g + 6));
+      group_q[g] <= 18'(kept[64*g+:16]) + 18'(kept[64*g+16+:16]) + 18'(kept[64*g+32+:16]) +
+          18'(kept[64*g+48+:16]);
     end
     seed_q <= s_first ? {s_seed[16], s_seed[7:0], s_seed[15:8]} : '0;
     // The carry of the seed's upper half, in the words' order, is a one in the upper byte.

@@ -119,6 +119,8 @@ module fb_net_filter
   // Bytes of UDP's sum, which begins with the addresses in the IPv4 header (RFC 768). Its length counts
   // from that header's beginning: nothing is added up before it is compared.
   localparam int unsigned Addresses = 12;
+  localparam logic [USER_BEAT_BYTES-1:0] Ipv4Keep =
+      ((64'd1 << IPV4_BYTES) - 1'b1) << ETHERNET_BYTES;
   logic [USER_BEAT_BYTES-1:0] keep, of_datagram;
   assign of_datagram = keep_of(
       {headers_1.ip_long, headers_1.ip_bytes[5:0]}
@@ -146,11 +148,7 @@ module fb_net_filter
       left_q <= left[16:6] != '0 ? left - 17'(USER_BEAT_BYTES) : '0;
       left_long_q <= left[16:7] != '0;
       keep_2q <= keep;
-      for (int i = 0; i < int'(USER_BEAT_BYTES); i++) begin
-        ip_keep_2q[i] <= i >= int'(ETHERNET_BYTES) &&
-            i < int'(ETHERNET_BYTES + VLAN_BYTES + IPV4_BYTES) &&
-            i >= int'(head) && i < int'(head) + int'(IPV4_BYTES);
-      end
+      ip_keep_2q <= headers_1.vlan ? Ipv4Keep << VLAN_BYTES : Ipv4Keep;
     end
   end
 

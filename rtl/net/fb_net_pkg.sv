@@ -49,7 +49,7 @@ package fb_net_pkg;
 
   // TKEEP of a beat with 0 to 64 bytes; a LUT compares six bits with a constant.
   function automatic logic [63:0] keep_of(input logic [6:0] bytes);
-    for (int i = 0; i < 64; i++) keep_of[i] = bytes[6] || 6'(i) < bytes[5:0];
+    return ~(64'hffff_ffff_ffff_ffff << bytes);
   endfunction
 
   // Bytes in a beat, of which TKEEP is all ones from bit 0 on: a half is full, or empty but for it.

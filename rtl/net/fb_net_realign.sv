@@ -113,13 +113,8 @@ module fb_net_realign
   // Byte i goes to place i + by * unit, round the end: one LUT a bit.
   function automatic logic [USER_DATA_BITS-1:0] turned(input logic [USER_DATA_BITS-1:0] data,
                                                        input logic [1:0] by, input int unit);
-    for (int i = 0; i < int'(Bytes); i++) begin
-      unique case (by)
-        2'd0: turned[8*i+:8] = data[8*i+:8];
-        2'd1: turned[8*i+:8] = data[8*((i+int'(Bytes)-unit)%int'(Bytes))+:8];
-        2'd2: turned[8*i+:8] = data[8*((i+int'(Bytes)-2*unit)%int'(Bytes))+:8];
-        default: turned[8*i+:8] = data[8*((i+int'(Bytes)-3*unit)%int'(Bytes))+:8];
-      endcase
+    for (int i = 0; i < 4; i++) begin
+      if (by == 2'(i)) turned = (data << 8 * i * unit) | (data >> 8 * (int'(Bytes) - i * unit));
     end
   endfunction
 

@@ -378,15 +378,16 @@ module fb_store_bin2ascii
 
   function automatic logic [4*Digits-1:0] doubled(input logic [4*Digits-1:0] digits,
                                                   input logic [Bits-1:0] bits);
-    value_t [Digits-1:0] value;
-    logic [Digits-1:0][Bits-1:0] carry;
-    carry = '0;
-    carry[0] = bits;
+    value_t value[Digits];
+    logic carry, next;
     for (int digit = 0; digit < Digits; digit++) value[digit] = value_t'(digits[4*digit+:4]);
     for (int step = Bits - 1; step >= 0; step--) begin
-      for (int digit = 1; digit < Digits; digit++) carry[digit][step] = OddFifths[value[digit-1]];
-      for (int digit = 0; digit < Digits; digit++)
-      value[digit] = {value[digit][$bits(value_t)-2:0], carry[digit][step]};
+      carry = bits[step];
+      for (int digit = 0; digit < Digits; digit++) begin
+        next = OddFifths[value[digit]];
+        value[digit] = {value[digit][$bits(value_t)-2:0], carry};
+        carry = next;
+      end
     end
     for (int digit = 0; digit < Digits; digit++) doubled[4*digit+:4] = LastDigit[value[digit]];
   endfunction
