@@ -14,7 +14,7 @@ import cocotb
 import google_crc32c
 import numpy as np
 import pyarrow as pa
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import forms
@@ -363,28 +363,36 @@ class Sums:
     async def take(self) -> None:
         """Take one beat after the other."""
         dut, ready = self.dut, True
+        clk, rst, valid, last = dut.clk, dut.rst, dut.crc_valid, dut.crc_last
+        falling, rising = FallingEdge(clk), RisingEdge(clk)
         due: deque[tuple[int, int]] = deque()
+        answered = False
+        dut.crc_ready.value = ready
         while True:
-            dut.crc_ready.value = ready
-            await FallingEdge(dut.clk)
-            taken = ready and dut.crc_valid.value == 1 and dut.rst.value == 0
+            await falling
+            taken = ready and harness.high(valid) and not harness.high(rst)
             if taken:
                 self.data += int(dut.crc_data.value).to_bytes(BEAT, "little")
-            if taken and dut.crc_last.value == 1:
+            if taken and harness.high(last):
                 late = random.randrange(20) if self.stall else 0
                 when = harness.cycle() + self.LATENCY + late
                 due.append(
                     (max(when, due[-1][0] + 1 if due else 0), google_crc32c.value(self.data))
                 )
                 self.data = b""
-            if dut.rst.value == 1:
+            if harness.high(rst):
                 self.data = b""
                 due.clear()
-            await harness.step(dut.clk)
-            ready = not taken and random.random() >= self.stall
-            comes = bool(due) and due[0][0] <= harness.cycle()
-            dut.sum_valid.value = comes
-            dut.sum.value = due.popleft()[1] if comes else random.getrandbits(32)
+            await rising
+            was_ready, ready = ready, not taken and random.random() >= self.stall
+            if ready != was_ready:
+                dut.crc_ready.value = ready
+            if due and due[0][0] <= harness.cycle():
+                dut.sum_valid.value, dut.sum.value = 1, due.popleft()[1]
+                answered = True
+            elif answered:
+                dut.sum_valid.value, dut.sum.value = 0, random.getrandbits(32)
+                answered = False
 
 
 class Streamer:

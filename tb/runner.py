@@ -82,7 +82,7 @@ _built: dict[Path, list[Path]] = {}
 
 
 class Verilator(cocotb_tools.runner.Verilator):
-    """Shows cocotb the pins of a model, and what tests reach within: all signals cost half of it."""
+    """Shows cocotb the pins of a model and what tests reach within: all signals take longer."""
 
     def _build_command(self) -> list[list[str]]:
         """Return the commands that build a model."""

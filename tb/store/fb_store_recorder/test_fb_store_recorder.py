@@ -73,16 +73,19 @@ class Bench:
 
     async def follow(self) -> None:
         """Take the tag of each packet with its end: an intact object ends with a whole one."""
-        dut = self.dut
+        dut, high = self.dut, harness.high
+        extent = dut.s_axis_extent_tvalid, dut.s_axis_extent_tready
+        packet = dut.s_axis_object_tvalid, dut.s_axis_object_tready, dut.s_axis_object_tlast
+        falling, ended = FallingEdge(dut.clk), False
         while True:
-            await FallingEdge(dut.clk)
-            known = dut.s_axis_extent_tvalid.value == dut.s_axis_extent_tready.value == 1
-            self.known += int(known)
-            moves = dut.s_axis_object_tvalid.value == dut.s_axis_object_tready.value == 1
-            ends = moves and dut.s_axis_object_tlast.value == 1
-            whole = dut.s_axis_object_tuser.value == 0
-            dut.m_axis_tag_tready.value, dut.ends_object.value = int(ends), int(ends and whole)
-            self.ended += int(ends)
+            await falling
+            self.known += all(high(signal) for signal in extent)
+            ends = all(high(signal) for signal in packet)
+            if ends or ended:
+                whole = dut.s_axis_object_tuser.value == 0
+                dut.m_axis_tag_tready.value, dut.ends_object.value = ends, ends and whole
+            self.ended += ends
+            ended = ends
 
     def pauses(self, idle: float) -> Iterator[bool]:
         """Pause packets at random, and while their tags are not there: fb_pe_entry does."""
