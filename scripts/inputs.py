@@ -153,7 +153,7 @@ class Inputs:
                 yield from self._imported(path, [node.module, *names])
             elif isinstance(node, ast.ImportFrom):
                 yield from path.parent.glob("*.py")
-            elif isinstance(node, ast.Constant) and str(node.value).endswith(".vlt"):
+            elif isinstance(node, ast.Constant) and re.fullmatch(r"\w+\.vlt", str(node.value)):
                 yield path.with_name(node.value)
             elif isinstance(node, ast.Constant) and is_test and id(node) not in keys:
                 yield from self._named(str(node.value))

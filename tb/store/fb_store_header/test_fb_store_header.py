@@ -288,7 +288,7 @@ async def random_pages(dut, idle: float, stall: float, small: bool) -> None:
     bench = Bench(dut, small)
     await bench.start(random.choice(["b", "tif", "jpeg", "a-~."]))
     bench.sink.set_pause_generator(harness.stalls(stall))
-    await bench.check([random_facts() for _ in range(60)], idle)
+    await bench.check([random_facts() for _ in range(harness.repeat(60, 20))], idle)
 
 
 @cocotb.test()

@@ -448,7 +448,7 @@ async def tells_what_is_durable(dut, fail: float) -> None:
         gone = sum(there.values()) + int(dut.lost.value)
         return ends([row.columns() for row in bench.sent[:gone]])
 
-    for _ in range(8):
+    for _ in range(harness.repeat(8, 4)):
         for _ in range(random.randrange(1, ROWS)):
             place = random.choice([0, random.getrandbits(50)])
             row = Row.any(flags=spec.ROW_COUNTS, address=place)

@@ -229,7 +229,7 @@ async def stops(dut) -> None:
     """What was ordered stays so; nothing follows, and the next search begins anew."""
     bench = Bench(dut)
     await bench.start(Index(), stall=0.5)
-    for _ in range(10):
+    for _ in range(harness.repeat(10, 4)):
         index = Index()
         bench.use(index)
         bench.orders.clear()

@@ -260,12 +260,12 @@ async def any_extents(dut, stall: float, ring: bool, layout: dict[str, int]) -> 
     bench = Bench(dut, fail=0.3)
     await bench.start(8 if ring else 40, ring, random.getrandbits(40), **layout)
     bench.stall(stall, stall)
-    for _ in range(14):
+    for _ in range(harness.repeat(14, 8)):
         if ring or bench.region.at + 12 * PAGE < bench.region.size:
             bench.send(extent(random.choice([None, random.randrange(1, 7 * PAGE)])))
     # One that goes over the end, and what comes behind it.
     bench.send(extent(bench.region.size - (0 if ring else bench.region.at) + 70))
-    for _ in range(20):
+    for _ in range(harness.repeat(20, 10)):
         bench.send(extent())
     rows = await bench.check()
     flags = {row.flags & (spec.ROW_CUT | spec.ROW_SKIPPED) for row in rows}
@@ -387,9 +387,10 @@ async def ring_waits_for_the_index(dut, stall: float, layout: dict[str, int]) ->
     def reach(write: Write) -> int:
         return (write.address + len(write.data) - durable - 1) % size + 1
 
-    for length in [5 * BLOCK if "batch" in layout else 15 * PAGE] * 6 + [5 * BLOCK] * 60:
-        what = extent(length)
-        bench.send(what)
+    for _ in range(6):
+        bench.send(extent(5 * BLOCK if "batch" in layout else 15 * PAGE))
+    for _ in range(harness.repeat(60, 24)):
+        bench.send(extent(5 * BLOCK))
     taking = cocotb.start_soon(bench.drain() if "batch" in layout else bench.check())
     ends: list[int] = []  # of parts that have come, and whose rows are not durable
     cocotb.start_soon(part_ends(dut, ends))
@@ -501,7 +502,7 @@ async def any_batches(dut, stall: float, batch: int) -> None:
     bench.stall(stall, stall)
     for length in (1, BLOCK, BLOCK + 1, MOST, MOST + 1, BEAT, 2 * MOST + 3, PAGE):
         bench.send(extent(length))
-    for _ in range(40):
+    for _ in range(harness.repeat(40, 16)):
         bench.send(extent(random.choice([None, random.randrange(1, 300)])))
     batches = await bench.drain()
     parts = [part for each in batches for part in each]
@@ -516,7 +517,7 @@ async def batches_at_the_end(dut, stall: float, ring: bool, pages: int) -> None:
     bench = Bench(dut, fail=0.3)
     await bench.start(pages, ring, batch=BATCH)
     bench.stall(stall, stall)
-    for _ in range(40):
+    for _ in range(harness.repeat(40, 20)):
         bench.send(extent(random.choice([None, random.randrange(1, 300)])))
     batches = await bench.drain()
     assert len(batches) == {3: 0, 4: 1, 9: 2}[pages] if not ring else len(batches) > 2 or pages == 3
@@ -527,7 +528,7 @@ async def full_batches(dut) -> None:
     """A batch ends where the next extent has no room, and not before."""
     bench = Bench(dut)
     await bench.start(1000, batch=BATCH)
-    for _ in range(60):
+    for _ in range(harness.repeat(60, 20)):
         bench.send(extent(random.randrange(1500, 4000)))
     batches = await bench.drain()
     sizes = [sum(padded(part["length"]) for part in each) for each in batches]
