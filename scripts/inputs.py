@@ -154,7 +154,7 @@ class Inputs:
             elif isinstance(node, ast.ImportFrom):
                 yield from path.parent.glob("*.py")
             elif isinstance(node, ast.Constant) and re.fullmatch(r"\w+\.vlt", str(node.value)):
-                yield path.with_name(node.value)
+                yield from (file for file in (path.with_name(node.value),) if file.is_file())
             elif isinstance(node, ast.Constant) and is_test and id(node) not in keys:
                 yield from self._named(str(node.value))
 

@@ -33,9 +33,9 @@ BUILD = ROOT / "build" / "tb"
 REACHED = Path(__file__).with_name("reached.vlt")
 # The package's own default is the size of the machine.
 BUILD_JOBS = str(min(2, os.cpu_count() or 1))
-# Assertions stay on, warnings are lint's business, and -Og compiles twice as fast as it slows down.
-# Unsplit, the function that names all signals of a large design to cocotb keeps the compiler busy
-# for ten minutes.
+# Assertions stay on, warnings are lint's business; -Og compiles faster than -O1, and simulates as
+# fast. Unsplit, the function that names all signals of a large design to cocotb keeps the compiler
+# busy for ten minutes.
 BUILD_ARGS = [
     "--assert",
     "-Wno-fatal",
@@ -82,7 +82,7 @@ _built: dict[Path, list[Path]] = {}
 
 
 class Verilator(cocotb_tools.runner.Verilator):
-    """Shows cocotb the pins of a model and what our tests reach within: all signals take longer."""
+    """Gives cocotb the top module's signals and those of `reached.vlt`: models are built sooner."""
 
     def _build_command(self) -> list[list[str]]:
         """Return the commands that build a model."""

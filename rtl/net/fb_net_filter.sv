@@ -119,8 +119,6 @@ module fb_net_filter
   // Bytes of UDP's sum, which begins with the addresses in the IPv4 header (RFC 768). Its length counts
   // from that header's beginning: nothing is added up before it is compared.
   localparam int unsigned Addresses = 12;
-  localparam logic [USER_BEAT_BYTES-1:0] Ipv4Keep =
-      ((64'd1 << IPV4_BYTES) - 1'b1) << ETHERNET_BYTES;
   logic [USER_BEAT_BYTES-1:0] keep, of_datagram;
   assign of_datagram = keep_of(
       {headers_1.ip_long, headers_1.ip_bytes[5:0]}
@@ -133,6 +131,10 @@ module fb_net_filter
     end
     keep &= keep_of(beat_1q.bytes);
   end
+
+  // Bytes of the IPv4 header, without a VLAN tag before it.
+  localparam logic [USER_BEAT_BYTES-1:0] Ipv4Keep =
+      ((64'd1 << IPV4_BYTES) - 1'b1) << ETHERNET_BYTES;
 
   always_ff @(posedge clk) begin : mask
     valid_2q <= valid_1q && !rst;

@@ -47,7 +47,7 @@ package fb_net_pkg;
     return {data[8*at+:8], data[8*at+8+:8]};
   endfunction
 
-  // TKEEP of a beat with 0 to 64 bytes; a LUT compares six bits with a constant.
+  // TKEEP of a beat with 0 to 64 bytes.
   function automatic logic [63:0] keep_of(input logic [6:0] bytes);
     return ~(64'hffff_ffff_ffff_ffff << bytes);
   endfunction
