@@ -279,6 +279,11 @@ class Tops:
         streams = ["wr", "wrsp", "rdcmd", "rd"]
         pins = ["    input wire clk,", "    input wire rst,"]
         if mac:
+            pins += [
+                "",
+                "    // An event of the recorder stands: to the bridge.",
+                "    output logic irq,",
+            ]
             pins += ["", "    // Of the MAC."]
             pins += [
                 f"    input wire {kind}_{way}," for way in ("rx", "tx") for kind in ("clk", "rst")

@@ -103,6 +103,8 @@ def attributes(top: Top, pin: Pin, first: bool) -> str:
     elif pin.name in {reset for reset, _ in CLOCKS.values()}:
         polarity = next(level for reset, level in CLOCKS.values() if reset == pin.name)
         info, about = "signal:reset:1.0 {} RST", f"POLARITY ACTIVE_{polarity}"
+    elif pin.name == "irq":
+        info, about = "signal:interrupt:1.0 {} INTERRUPT", "SENSITIVITY LEVEL_HIGH"
     elif not pin.bus:
         info, about = "signal:data:1.0 {} DATA", ""
     else:

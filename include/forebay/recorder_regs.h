@@ -18,7 +18,7 @@ extern "C" {
 #define RECORDER__VERSION__MINOR_bm 0xff00
 #define RECORDER__VERSION__MINOR_bp 8
 #define RECORDER__VERSION__MINOR_bw 8
-#define RECORDER__VERSION__MINOR_reset 0x3
+#define RECORDER__VERSION__MINOR_reset 0x4
 #define RECORDER__VERSION__MAJOR_bm 0xffff0000
 #define RECORDER__VERSION__MAJOR_bp 16
 #define RECORDER__VERSION__MAJOR_bw 16
@@ -278,6 +278,32 @@ extern "C" {
 #define RECORDER__UNJUDGED__UNSEEN_bp 32
 #define RECORDER__UNJUDGED__UNSEEN_bw 32
 
+// reg - recorder::interrupt
+#define RECORDER__INTERRUPT__CLOSED_bm 0x1
+#define RECORDER__INTERRUPT__CLOSED_bp 0
+#define RECORDER__INTERRUPT__CLOSED_bw 1
+#define RECORDER__INTERRUPT__CLOSED_reset 0x0
+#define RECORDER__INTERRUPT__ERROR_bm 0x2
+#define RECORDER__INTERRUPT__ERROR_bp 1
+#define RECORDER__INTERRUPT__ERROR_bw 1
+#define RECORDER__INTERRUPT__ERROR_reset 0x0
+#define RECORDER__INTERRUPT__FULL_bm 0x4
+#define RECORDER__INTERRUPT__FULL_bp 2
+#define RECORDER__INTERRUPT__FULL_bw 1
+#define RECORDER__INTERRUPT__FULL_reset 0x0
+#define RECORDER__INTERRUPT__ENABLE_CLOSED_bm 0x100000000
+#define RECORDER__INTERRUPT__ENABLE_CLOSED_bp 32
+#define RECORDER__INTERRUPT__ENABLE_CLOSED_bw 1
+#define RECORDER__INTERRUPT__ENABLE_CLOSED_reset 0x0
+#define RECORDER__INTERRUPT__ENABLE_ERROR_bm 0x200000000
+#define RECORDER__INTERRUPT__ENABLE_ERROR_bp 33
+#define RECORDER__INTERRUPT__ENABLE_ERROR_bw 1
+#define RECORDER__INTERRUPT__ENABLE_ERROR_reset 0x0
+#define RECORDER__INTERRUPT__ENABLE_FULL_bm 0x400000000
+#define RECORDER__INTERRUPT__ENABLE_FULL_bp 34
+#define RECORDER__INTERRUPT__ENABLE_FULL_bw 1
+#define RECORDER__INTERRUPT__ENABLE_FULL_reset 0x0
+
 // mem - recorder::elements
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[8];
@@ -404,7 +430,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t results;
     uint64_t batch;
     uint64_t unjudged;
-    uint8_t RESERVED_f8_ff[0x8];
+    uint64_t interrupt;
     recorder__elements_t elements;
     uint64_t replay_first;
     uint64_t replay_last;

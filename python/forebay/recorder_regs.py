@@ -33,6 +33,7 @@ TIME_SECONDS = 0x0D8
 RESULTS = 0x0E0
 BATCH = 0x0E8
 UNJUDGED = 0x0F0
+INTERRUPT = 0x0F8
 ELEMENTS = 0x100
 REPLAY_FIRST = 0x140
 REPLAY_LAST = 0x148
@@ -171,6 +172,14 @@ FIELDS = {
         "objects": (31, 0),
         "unseen": (63, 32),
     },
+    "interrupt": {
+        "closed": (0, 0),
+        "error": (1, 1),
+        "full": (2, 2),
+        "enable_closed": (32, 32),
+        "enable_error": (33, 33),
+        "enable_full": (34, 34),
+    },
     "replay_first": {
         "object": (63, 0),
     },
@@ -211,7 +220,7 @@ FIELDS = {
 }
 
 RESETS = {
-    "version": 0x3152424600020300,
+    "version": 0x3152424600020400,
     "control": 0x0,
     "stride": 0x0,
     "data_address": 0x0,
@@ -228,6 +237,7 @@ RESETS = {
     "time_ns": 0x0,
     "time_seconds": 0x0,
     "batch": 0x20000,
+    "interrupt": 0x0,
     "replay_first": 0x0,
     "replay_last": 0x0,
     "replay_from": 0x0,

@@ -182,6 +182,7 @@ module fb_store_csr (
         logic results;
         logic batch;
         logic unjudged;
+        logic interrupt;
         logic elements;
         logic replay_first;
         logic replay_last;
@@ -243,6 +244,7 @@ module fb_store_csr (
         decoded_reg_strb.results = cpuif_req_masked & (cpuif_addr == 12'he0) & !cpuif_req_is_wr;
         decoded_reg_strb.batch = cpuif_req_masked & (cpuif_addr == 12'he8);
         decoded_reg_strb.unjudged = cpuif_req_masked & (cpuif_addr == 12'hf0) & !cpuif_req_is_wr;
+        decoded_reg_strb.interrupt = cpuif_req_masked & (cpuif_addr == 12'hf8);
         decoded_reg_strb.elements = cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         decoded_reg_strb.replay_first = cpuif_req_masked & (cpuif_addr == 12'h140);
@@ -448,6 +450,32 @@ module fb_store_csr (
         } batch;
         struct packed {
             struct packed {
+                logic next;
+                logic load_next;
+            } closed;
+            struct packed {
+                logic next;
+                logic load_next;
+            } error;
+            struct packed {
+                logic next;
+                logic load_next;
+            } full;
+            struct packed {
+                logic next;
+                logic load_next;
+            } enable_closed;
+            struct packed {
+                logic next;
+                logic load_next;
+            } enable_error;
+            struct packed {
+                logic next;
+                logic load_next;
+            } enable_full;
+        } interrupt;
+        struct packed {
+            struct packed {
                 logic [63:0] next;
                 logic load_next;
             } object;
@@ -639,6 +667,26 @@ module fb_store_csr (
                 logic [31:0] value;
             } wait_cycles;
         } batch;
+        struct packed {
+            struct packed {
+                logic value;
+            } closed;
+            struct packed {
+                logic value;
+            } error;
+            struct packed {
+                logic value;
+            } full;
+            struct packed {
+                logic value;
+            } enable_closed;
+            struct packed {
+                logic value;
+            } enable_error;
+            struct packed {
+                logic value;
+            } enable_full;
+        } interrupt;
         struct packed {
             struct packed {
                 logic [63:0] value;
@@ -1516,6 +1564,153 @@ module fb_store_csr (
         end
     end
     assign hwif_out.batch.wait_cycles.value = field_storage.batch.wait_cycles.value;
+    // Field: recorder.interrupt.closed
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt.closed.value;
+        load_next_c = '0;
+        if(hwif_in.interrupt.closed.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupt.closed.value & ~(decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt.closed.next = next_c;
+        field_combo.interrupt.closed.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt.closed.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt.closed.load_next) begin
+                field_storage.interrupt.closed.value <= field_combo.interrupt.closed.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt.closed.value = field_storage.interrupt.closed.value;
+    // Field: recorder.interrupt.error
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt.error.value;
+        load_next_c = '0;
+        if(hwif_in.interrupt.error.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupt.error.value & ~(decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt.error.next = next_c;
+        field_combo.interrupt.error.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt.error.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt.error.load_next) begin
+                field_storage.interrupt.error.value <= field_combo.interrupt.error.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt.error.value = field_storage.interrupt.error.value;
+    // Field: recorder.interrupt.full
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt.full.value;
+        load_next_c = '0;
+        if(hwif_in.interrupt.full.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end else if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupt.full.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt.full.next = next_c;
+        field_combo.interrupt.full.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt.full.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt.full.load_next) begin
+                field_storage.interrupt.full.value <= field_combo.interrupt.full.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt.full.value = field_storage.interrupt.full.value;
+    // Field: recorder.interrupt.enable_closed
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt.enable_closed.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[32]) next_c = decoded_wr_data[32:32];
+        end
+        field_combo.interrupt.enable_closed.next = next_c;
+        field_combo.interrupt.enable_closed.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt.enable_closed.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt.enable_closed.load_next) begin
+                field_storage.interrupt.enable_closed.value <= field_combo.interrupt.enable_closed.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt.enable_closed.value = field_storage.interrupt.enable_closed.value;
+    // Field: recorder.interrupt.enable_error
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt.enable_error.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[33]) next_c = decoded_wr_data[33:33];
+        end
+        field_combo.interrupt.enable_error.next = next_c;
+        field_combo.interrupt.enable_error.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt.enable_error.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt.enable_error.load_next) begin
+                field_storage.interrupt.enable_error.value <= field_combo.interrupt.enable_error.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt.enable_error.value = field_storage.interrupt.enable_error.value;
+    // Field: recorder.interrupt.enable_full
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt.enable_full.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[34]) next_c = decoded_wr_data[34:34];
+        end
+        field_combo.interrupt.enable_full.next = next_c;
+        field_combo.interrupt.enable_full.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt.enable_full.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt.enable_full.load_next) begin
+                field_storage.interrupt.enable_full.value <= field_combo.interrupt.enable_full.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt.enable_full.value = field_storage.interrupt.enable_full.value;
     // External region: recorder.elements
     assign hwif_out.elements.req = decoded_reg_strb.elements;
     assign hwif_out.elements.addr = decoded_addr[5:0];
@@ -1913,7 +2108,7 @@ module fb_store_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h3;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h4;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h2;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h31524246;
         end
@@ -2029,6 +2224,14 @@ module fb_store_csr (
         if(ad_low(rd_mux_addr) == ad_low(12'hf0)) begin
             readback_data_var[ad_hi(12'hf0)][31:0] = hwif_in.unjudged.objects.next;
             readback_data_var[ad_hi(12'hf0)][63:32] = hwif_in.unjudged.unseen.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hf8)) begin
+            readback_data_var[ad_hi(12'hf8)][0] = field_storage.interrupt.closed.value;
+            readback_data_var[ad_hi(12'hf8)][1] = field_storage.interrupt.error.value;
+            readback_data_var[ad_hi(12'hf8)][2] = field_storage.interrupt.full.value;
+            readback_data_var[ad_hi(12'hf8)][32] = field_storage.interrupt.enable_closed.value;
+            readback_data_var[ad_hi(12'hf8)][33] = field_storage.interrupt.enable_error.value;
+            readback_data_var[ad_hi(12'hf8)][34] = field_storage.interrupt.enable_full.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h140)) begin
             readback_data_var[ad_hi(12'h140)][63:0] = field_storage.replay_first.object.value;

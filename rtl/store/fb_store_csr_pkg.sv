@@ -200,6 +200,24 @@ package fb_store_csr_pkg;
     } recorder__unjudged__in_t;
 
     typedef struct packed {
+        logic hwset;
+    } recorder__interrupt__closed__in_t;
+
+    typedef struct packed {
+        logic hwset;
+    } recorder__interrupt__error__in_t;
+
+    typedef struct packed {
+        logic hwset;
+    } recorder__interrupt__full__in_t;
+
+    typedef struct packed {
+        recorder__interrupt__closed__in_t closed;
+        recorder__interrupt__error__in_t error;
+        recorder__interrupt__full__in_t full;
+    } recorder__interrupt__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -271,6 +289,7 @@ package fb_store_csr_pkg;
         recorder__time_seconds__in_t time_seconds;
         recorder__results__in_t results;
         recorder__unjudged__in_t unjudged;
+        recorder__interrupt__in_t interrupt;
         recorder__elements__in_t elements;
         recorder__replay__in_t replay;
         recorder__replayed__in_t replayed;
@@ -486,6 +505,39 @@ package fb_store_csr_pkg;
     } recorder__batch__out_t;
 
     typedef struct packed {
+        logic value;
+    } recorder__interrupt__closed__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__interrupt__error__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__interrupt__full__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__interrupt__enable_closed__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__interrupt__enable_error__out_t;
+
+    typedef struct packed {
+        logic value;
+    } recorder__interrupt__enable_full__out_t;
+
+    typedef struct packed {
+        recorder__interrupt__closed__out_t closed;
+        recorder__interrupt__error__out_t error;
+        recorder__interrupt__full__out_t full;
+        recorder__interrupt__enable_closed__out_t enable_closed;
+        recorder__interrupt__enable_error__out_t enable_error;
+        recorder__interrupt__enable_full__out_t enable_full;
+    } recorder__interrupt__out_t;
+
+    typedef struct packed {
         logic req;
         logic [5:0] addr;
         logic req_is_wr;
@@ -600,6 +652,7 @@ package fb_store_csr_pkg;
         recorder__time_ns__out_t time_ns;
         recorder__time_seconds__out_t time_seconds;
         recorder__batch__out_t batch;
+        recorder__interrupt__out_t interrupt;
         recorder__elements__out_t elements;
         recorder__replay_first__out_t replay_first;
         recorder__replay_last__out_t replay_last;

@@ -75,7 +75,9 @@ module fb_store_index
     output logic [15:0] rows,    // that are in no block yet
     output logic [31:0] blocks,  // since `restart`, those given up among them
     output logic [31:0] failed,  // given up
-    output logic [63:0] lost     // rows that found no room, or whose block was given up
+    output logic [63:0] lost,    // rows that found no room, or whose block was given up
+    output logic        no_room,  // for one cycle: rows found none
+    output logic        gave_up   // ... a block was given up
 );
 
   localparam int unsigned PageBits = 64 - PAGE_SHIFT;
@@ -377,6 +379,8 @@ module fb_store_index
       lost   <= lost + 64'(oldest_rows);
       failed <= failed + 32'(placed != '0);
     end
+    no_room <= counts_lost && placed == '0;
+    gave_up <= counts_lost && placed != '0;
 
     unique case (send_q)
       REST: begin
@@ -459,6 +463,7 @@ module fb_store_index
       send_q <= REST;
       flush_q <= 1'b0;
       awaited_q <= 1'b0;
+      {no_room, gave_up} <= '0;
       {oldest_q, full_q, flushed_q, alone_q, losing_q, unanswered_q, tries_q} <= '0;
     end
   end

@@ -24,6 +24,8 @@ module fb_store_recorder
     input wire clk,
     input wire rst,
 
+    output logic irq,  // an event stands that is enabled
+
     output logic [Elements-1:0][63:0] element,  // settings of processing elements
     input wire [Elements-1:0][63:0] element_status,
     output logic [63:0] now_ns,  // time since 1970, ...
@@ -199,12 +201,15 @@ module fb_store_recorder
   logic [15:0] collected, waiting, paging, rows;
   logic [63:0] position, lost;
   logic [31:0] blocks, blocks_failed;
+  logic no_room, gave_up;  // of the index
 
   // What was recorded can be read until the next recording begins.
-  logic stopped_q;
+  logic stopped_q, ended_q, closes;
   assign restart = stopped_q && out.control.enable.value;
+  assign closes  = stopped_q && !ended_q;
 
   always_ff @(posedge clk) begin : stop
+    ended_q <= stopped_q || rst;
     stopped_q <= rst || (!out.control.enable.value && (stopped_q ||
         (!writing && collected == '0 && waiting == '0 && paging == '0 && rows == '0 && !syncing)));
   end
@@ -282,14 +287,12 @@ module fb_store_recorder
   // that came before the last one, and had to wait, has that one's time.
   localparam int unsigned TimeBits = PACKET_HEAD_BITS - 8 * PACKET_NS_AT;
   logic [TimeBits-1:0] came, time_, time_q;
-  logic ends_q;
   assign came  = s_axis_extent_tdata[PACKET_HEAD_BITS-1-:TimeBits];
   assign time_ = came[63:0] < time_q[63:0] ? time_q : came;
 
   always_ff @(posedge clk) begin : order
-    ends_q <= stopped_q;
     if (s_axis_extent_tvalid && s_axis_extent_tready) time_q <= time_;
-    if (rst || (stopped_q && !ends_q)) time_q <= '0;
+    if (rst || closes) time_q <= '0;
   end
 
   logic head_valid, head_ready;
@@ -477,7 +480,9 @@ module fb_store_recorder
       .rows,
       .blocks,
       .failed(blocks_failed),
-      .lost
+      .lost,
+      .no_room,
+      .gave_up
   );
 
   logic write_valid, write_ready, write_last;
@@ -643,11 +648,13 @@ module fb_store_recorder
   } fate_e;
 
   fate_e fate;
+  logic counts;
   logic [2:0][63:0] extents_q, bytes_q;
   logic [31:0] fetched_q, fetch_failed_q, late_q, unjudged_q, unseen_q, stray_q;
 
   always_comb begin : judge
-    fate = STORED;
+    counts = row_valid && row_ready;
+    fate   = STORED;
     if ((row.flags & ROW_FAILED) != '0) fate = FAILED;
     if ((row.flags & ROW_SKIPPED) != '0) fate = SKIPPED;
   end
@@ -659,7 +666,7 @@ module fb_store_recorder
     stray_q <= stray_q + 32'(stray);
     fetched_q <= fetched_q + 32'(fetch_done);
     fetch_failed_q <= fetch_failed_q + 32'(fetch_failed);
-    if (row_valid && row_ready) begin
+    if (counts) begin
       extents_q[fate] <= extents_q[fate] + 1'b1;
       bytes_q[fate]   <= bytes_q[fate] + 64'(row.facts.length);
     end
@@ -672,8 +679,17 @@ module fb_store_recorder
     end
   end
 
+  always_ff @(posedge clk) begin : interrupt
+    irq <= !rst && ((out.interrupt.closed.value && out.interrupt.enable_closed.value) ||
+        (out.interrupt.error.value && out.interrupt.enable_error.value) ||
+        (out.interrupt.full.value && out.interrupt.enable_full.value));
+  end
+
   always_comb begin : show
     in = '0;
+    in.interrupt.closed.hwset = closes;
+    in.interrupt.error.hwset = gave_up || fetch_failed || (counts && fate == FAILED);
+    in.interrupt.full.hwset = no_room || (counts && fate == SKIPPED);
     in.elements.wr_ack = element_written_q;
     in.elements.rd_ack = element_read_q;
     in.elements.rd_data = element_word_q;

@@ -51,6 +51,9 @@ module fb_top_net_dram #(
     input wire clk,
     input wire rst,
 
+    // An event of the recorder stands: to the bridge.
+    output logic irq,
+
     // Of the MAC.
     input wire clk_rx,
     input wire rst_rx,

@@ -322,7 +322,15 @@ def test_what_is_sent(forebay: Run, tmp_path: Path, back: bool) -> None:
     pipeline = write(tmp_path, PIPELINE + (DECRYPTS if back else ""))
     sent = {}
     for name, words in {
-        "back": ("record", pipeline, "--pcap", tmp_path / "x.pcap", "--back", "10Gb/s"),
+        "back": (
+            "record",
+            pipeline,
+            "--pcap",
+            tmp_path / "x.pcap",
+            "--flat-out",
+            "--back",
+            "10Gb/s",
+        ),
         "replay": ("replay", pipeline),
     }.items():
         out = tmp_path / f"{name}.pcap"

@@ -181,7 +181,8 @@ def test_every_fault_is_counted_by_its_cause(forebay: Run, tmp_path: Path) -> No
     wire += [Ether(dst="ff:ff:ff:ff:ff:ff", type=0x0806) / Raw(bytes(9100))]
     wire += good[11:]
     wrpcap(str(tmp_path / "in.pcap"), wire)
-    report = forebay("record", "--pcap", tmp_path / "in.pcap", "-o", "json", code=None).report
+    words = ("--pcap", tmp_path / "in.pcap", "--flat-out")
+    report = forebay("record", *words, "-o", "json", code=None).report
     expected = {"giant": 1, "alien": 1, "IPv4 checksum": 1, "fragment": 1, "length": 1}
     assert named(report, "arrivals") == {"datagram": 23, "UDP checksum": 1, **expected}
     places = {"delivered": 18, "header": 2, "stream": 1, "duplicate": 1, "late": 1}
@@ -201,8 +202,8 @@ def test_a_sender_that_begins_anew(forebay: Run, tmp_path: Path) -> None:
         head = header(number, 1, at, second, epoch=8)
         wire.append(udp(head + second[at : at + PAYLOAD]))
     wrpcap(str(tmp_path / "in.pcap"), wire)
-    words = ["record", "--pcap", tmp_path / "in.pcap", "--extract", tmp_path / "objects"]
-    report = forebay(*words, "-o", "json").report
+    words = ["record", "--pcap", tmp_path / "in.pcap", "--flat-out"]
+    report = forebay(*words, "--extract", tmp_path / "objects", "-o", "json").report
     assert files(tmp_path / "objects") == {1: second}
     assert report["gap_count"] == 0 and report["stored"]["count"] == 2
     assert report["stored"]["bytes"] == 8 * PAYLOAD
@@ -222,9 +223,21 @@ def test_a_drive_that_hangs(forebay: Run, tmp_path: Path) -> None:
     assert arrivals["overflow"] > 100
     assert arrivals["datagram"] + arrivals["overflow"] == report["offered"]["count"]
     assert report["stored"]["count"] > 0 and report["failed"]["count"] > 0
+    assert report["events"] == {"closed": True, "error": True, "full": False}
     listed = forebay("store", "ls", tmp_path / "drive.img", "-o", "json").report["objects"]
     assert [row["state"] for row in listed] == ["whole"] * report["stored"]["count"]
     assert forebay("store", "verify", tmp_path / "drive.img", "-o", "json").report["damaged"] == 0
+
+
+def test_a_drive_that_is_full(forebay: Run, tmp_path: Path) -> None:
+    """What finds no room is counted, and raises the interrupt while it is recorded."""
+    (tmp_path / "x.toml").write_text('[[ssd]]\nimage = "drive.img"\nsize = "8MiB"\n')
+    words = ["--generate", "12MiB", "--object", "200KB", "-o", "json"]
+    report = forebay("record", tmp_path / "x.toml", *words, code=BAD_RESULT).report
+    assert report["stored"]["count"] > 0 and report["skipped"]["count"] > 0 and not report["wrong"]
+    assert report["events"] == {"closed": True, "error": False, "full": True}
+    # It is cleared while extents are skipped, and rises again.
+    assert report["interrupts"] >= 2
 
 
 def test_a_link_that_flaps(forebay: Run, tmp_path: Path) -> None:

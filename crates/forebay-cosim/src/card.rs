@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use forebay_model::net::Network;
-use forebay_model::pci::{ConfigSpace, Identity};
+use forebay_model::pci::{ConfigSpace, Identity, MsixTable};
 use forebay_model::{
     Arrival, Completion, Fabric, FabricError, MICROSECOND, Node, Request, Ticket, Time,
 };
@@ -49,6 +49,8 @@ pub enum Sent {
     },
     /// The answer to [`Card::read`].
     Answer(Completion),
+    /// The only vector of MSI-X.
+    Interrupt,
 }
 
 /// The streamer's RTL and the PCIe function around it, without drive and host.
@@ -64,6 +66,8 @@ pub struct Card {
     sending: bool,
     /// Since when frames are taken.
     listening_since: Option<Time>,
+    /// Of the interrupts of the core those that were sent.
+    interrupted: u64,
 }
 
 impl Card {
@@ -78,13 +82,19 @@ impl Card {
         // The host is whatever is not the card.
         fabric.map(Node::Host, 0..BAR);
         fabric.map(Node::Fpga, BAR..BAR + core.bridge.apertures.bytes);
+        let vector = MsixTable {
+            vectors: 1,
+            table: bar0::MSIX_TABLE as u32,
+            pending: bar0::MSIX_PENDING as u32,
+        };
         let mut card = Self {
-            config: config_space(core.bridge.apertures.bytes),
+            config: config_space(core.bridge.apertures.bytes, Some(vector)),
             core,
             fabric,
             now: 0,
             sending: false,
             listening_since: None,
+            interrupted: 0,
         };
         card.reset()?;
         Ok(card)
@@ -145,7 +155,10 @@ impl Card {
     /// The next thing that the card sends.
     pub fn take_sent(&mut self) -> Option<Sent> {
         loop {
-            match self.fabric.poll(self.now, Node::Host)? {
+            let Some(arrival) = self.fabric.poll(self.now, Node::Host) else {
+                return self.take_interrupt();
+            };
+            match arrival {
                 Arrival::Completion(completion) => return Some(Sent::Answer(completion)),
                 Arrival::Request {
                     request:
@@ -176,6 +189,13 @@ impl Card {
                 Arrival::Request { .. } => {}
             }
         }
+    }
+
+    /// A message behind what was sent before it; none where MSI-X is off.
+    fn take_interrupt(&mut self) -> Option<Sent> {
+        let raised = std::mem::replace(&mut self.interrupted, self.core.interrupted);
+        let sends = self.config.msix_on() && self.config.bus_master();
+        (self.core.interrupted != raised && sends).then_some(Sent::Interrupt)
     }
 
     /// Answers a read of the card; none where there is no such memory.
@@ -299,12 +319,12 @@ impl Card {
 }
 
 /// The card's configuration space, as it stands after power-on.
-pub(crate) fn config_space(bar: u64) -> ConfigSpace {
+pub(crate) fn config_space(bar: u64, vectors: Option<MsixTable>) -> ConfigSpace {
     let identity = Identity {
         vendor: streamer::PCI_VENDOR,
         device: streamer::PCI_DEVICE,
         class: pci::CLASS_ACCELERATOR,
         revision: 1,
     };
-    ConfigSpace::new(identity, bar, None)
+    ConfigSpace::new(identity, bar, vectors)
 }

@@ -58,6 +58,10 @@ pub(crate) struct Core {
     next_id: u64,
     /// Name of the payload buffer on chip, where it is one that can be reached.
     store: Option<String>,
+    /// The pin `irq` was high at the last edge.
+    interrupts: bool,
+    /// How often it rose.
+    pub interrupted: u64,
 }
 
 /// What has ended.
@@ -176,6 +180,8 @@ impl Core {
             cycle: 0,
             next_id: 0,
             store,
+            interrupts: false,
+            interrupted: 0,
         };
         core.bridge.init(&mut core.dut.model);
         Ok(core)
@@ -227,6 +233,10 @@ impl Core {
         })?;
         bridge.settle(&mut dut.model);
         *cycle += 1;
+        if let Some(net) = &self.pins.net {
+            let before = std::mem::replace(&mut self.interrupts, dut.model.is_set(net.interrupt));
+            self.interrupted += u64::from(self.interrupts && !before);
+        }
         Ok(moved || heard)
     }
 

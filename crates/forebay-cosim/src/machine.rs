@@ -81,7 +81,7 @@ impl Machine {
             page_events: Vec::new(),
             poison: false,
             fpga: fpga_bar.map(|bytes| {
-                let mut config = card::config_space(bytes);
+                let mut config = card::config_space(bytes, None);
                 config.set_payload(fabric);
                 config
             }),
@@ -445,8 +445,12 @@ macro_rules! impl_bus {
                 self.machine().elapsed()
             }
 
-            fn relax(&mut self) -> BusResult<()> {
+            fn relax(&mut self, _: Duration) -> BusResult<()> {
                 self.rest()
+            }
+
+            fn interrupts(&mut self) -> BusResult<u64> {
+                Ok(self.raised())
             }
         }
     };
@@ -463,6 +467,10 @@ pub(crate) trait Host {
     fn await_answer(&mut self) -> BusResult<()>;
     /// Lets time pass until something may have changed.
     fn rest(&mut self) -> BusResult<()>;
+    /// How often the card has raised its interrupt.
+    fn raised(&self) -> u64 {
+        0
+    }
 }
 
 /// A read of the host that goes nowhere ends after this time, as on PCIe (completion time-out,

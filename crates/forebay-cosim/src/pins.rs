@@ -38,6 +38,7 @@ const HOST_CONTROL: Group = ("s_axil_host_", "s_axil_host_");
 // Nor has it a network side.
 const MAC_IN: Group = ("s_axis_mac_", "s_axis_mac_");
 const TIME_OF_DAY: &str = "time_of_day";
+const INTERRUPT: &str = "irq";
 const MAC_OUT: Group = ("m_axis_mac_", "m_axis_mac_");
 const NET_CONTROL: Group = ("s_axil_net_", "s_axil_net_");
 const RECORDER_CONTROL: Group = ("s_axil_rec_", "s_axil_rec_");
@@ -195,6 +196,8 @@ pub(crate) struct Net {
     /// Clocks of receiving and sending, which rise together here, and their resets.
     pub clks: [PortHandle; 2],
     pub resets: [PortHandle; 2],
+    /// An event stands.
+    pub interrupt: PortHandle,
     /// Seconds, and below them 32 bits of nanoseconds.
     pub time_of_day: PortHandle,
     /// Clock and reset of processing elements that have their own.
@@ -269,6 +272,7 @@ impl Pins {
             Ok(Net {
                 clks: [f.plain("clk_rx")?, f.plain("clk_tx")?],
                 resets: [f.plain("rst_rx")?, f.plain("rst_tx")?],
+                interrupt: f.need((INTERRUPT, INTERRUPT), "", Output, 1)?,
                 time_of_day: f.need((TIME_OF_DAY, TIME_OF_DAY), "", Input, 80)?,
                 own: (f.plain("clk_pe")?, f.plain("rst_pe")?),
                 receive: MacIn::find(&f, MAC_IN, Input, 512)?,

@@ -632,6 +632,10 @@ impl Host for System {
         let cycles = if self.leap() { 1 } else { RELAX_CYCLES };
         (0..cycles).try_for_each(|_| self.pass())
     }
+
+    fn raised(&self) -> u64 {
+        self.core.interrupted
+    }
 }
 
 impl_bus!(System);

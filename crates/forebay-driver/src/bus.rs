@@ -274,12 +274,19 @@ pub trait Bus {
     /// Time since some fixed moment; never runs backwards.
     fn now(&mut self) -> Duration;
 
-    /// Lets time pass until something may have changed: a simulation steps, hardware spins or
-    /// sleeps a little. [`Bus::now`] must have moved on after finitely many calls.
+    /// Lets time pass until something may have changed: a simulation steps, hardware spins or, where
+    /// this wait has lasted for some time, sleeps a little. [`Bus::now`] must have moved on after
+    /// finitely many calls.
     ///
     /// # Errors
     /// [`BusError::Interrupted`] where the user wants to stop.
-    fn relax(&mut self) -> BusResult<()>;
+    fn relax(&mut self, waited: Duration) -> BusResult<()>;
+
+    /// Interrupts of the card since the bus was opened; none where they are not let in. A carrier
+    /// that has them ends [`Bus::relax`] with one.
+    fn interrupts(&mut self) -> BusResult<u64> {
+        Ok(0)
+    }
 }
 
 /// Buffers of these lengths, or none at all.

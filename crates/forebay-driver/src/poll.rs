@@ -30,7 +30,7 @@ pub(crate) fn wait<T>(
             return Ok(None);
         }
         patience.check(now)?;
-        bus.relax()?;
+        bus.relax(now.saturating_sub(start))?;
     }
 }
 

@@ -17,7 +17,7 @@ use crate::elements::{Chain, Elements, RegisterWrite};
 use crate::error::Error;
 use crate::net_port::{Destination, MAC_HZ, NetCounters, NetPort, NetSettings, Packets};
 use crate::poll;
-use crate::recorder_port::{ELEMENTS, RecorderCounters, RecorderPort, RecorderStatus, Recording};
+use crate::recorder_port::{ELEMENTS, Events, RecorderCounters, RecorderPort, RecorderStatus, Recording};
 use crate::replay::{Fetch, Replay, Replayed};
 
 /// Cycles of the core's clock without a frame after which the line counts as silent: a frame of
@@ -87,6 +87,9 @@ pub trait Observer<B: Bus> {
     /// # Errors
     /// A failure of the bus or of a device: there is nothing to record any more.
     fn goes_on(&mut self, bus: &mut B, net: &NetPort) -> Result<bool, Error>;
+
+    /// The card has raised its interrupt while frames are taken.
+    fn raised(&mut self, _: Events) {}
 }
 
 /// What the card counted.
@@ -98,6 +101,10 @@ pub struct Counted {
     pub net: NetCounters,
     /// The recorder.
     pub recorder: RecorderCounters,
+    /// What has raised the interrupt.
+    pub events: Events,
+    /// How often the card has raised its interrupt, as far as the host let it in.
+    pub interrupts: u64,
     /// Whether frames still arrived while the counters were read.
     pub still_arriving: bool,
     /// From the first frame that could have been taken to the answer to the last extent.
@@ -219,6 +226,10 @@ pub struct Recorder<'b, B: Bus> {
     began: Duration,
     /// When the recorder last came to rest, while it rests.
     rested: Option<Duration>,
+    events: Events,
+    /// Interrupts of the bus before this recording, and those whose events were taken.
+    before: u64,
+    taken: u64,
 }
 
 impl<'b, B: Bus> Recorder<'b, B> {
@@ -246,7 +257,11 @@ impl<'b, B: Bus> Recorder<'b, B> {
             net.set_destination(bus, back)?;
         }
         let began = bus.now();
+        let before = bus.interrupts()?;
         Ok(Self {
+            events: Events::default(),
+            before,
+            taken: before,
             bus,
             net,
             port,
@@ -284,7 +299,18 @@ impl<'b, B: Bus> Recorder<'b, B> {
     /// Records until the observer says that it is enough.
     pub fn watch(&mut self, observer: &mut impl Observer<B>) -> Result<(), Error> {
         observer.stage(Stage::Recording);
-        while observer.goes_on(self.bus, &self.net)? {}
+        while observer.goes_on(self.bus, &self.net)? {
+            let interrupts = self.bus.interrupts()?;
+            if interrupts != self.taken {
+                let events = self.port.take_events(self.bus)?;
+                match events.any() {
+                    true => observer.raised(events),
+                    // Only now is the line low, so that a later event raises it again.
+                    false => self.taken = interrupts,
+                }
+                self.events.add(events);
+            }
+        }
         Ok(())
     }
 
@@ -308,7 +334,8 @@ impl<'b, B: Bus> Recorder<'b, B> {
             seen.look.recorder_rests() && seen.is_still()
         })?;
         observer.stage(Stage::Closing);
-        self.port.finish(self.bus, self.limit)?;
+        let events = self.port.finish(self.bus, self.limit)?;
+        self.events.add(events);
         self.counted()
     }
 
@@ -324,6 +351,8 @@ impl<'b, B: Bus> Recorder<'b, B> {
         Ok(Counted {
             net,
             recorder: self.port.counters(self.bus)?,
+            events: self.events,
+            interrupts: self.bus.interrupts()?.saturating_sub(self.before),
             still_arriving,
             duration: ended.saturating_sub(self.began),
         })
@@ -432,7 +461,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
                 });
             }
             waited.check(now)?;
-            self.bus.relax()?;
+            self.bus.relax(now.saturating_sub(since))?;
         }
         Ok(())
     }

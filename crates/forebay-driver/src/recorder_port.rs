@@ -22,6 +22,13 @@ pub const ELEMENTS: usize = 8;
 
 /// Most bytes of a batch: it is one write of the streamer.
 const BATCH_MOST: u32 = 1 << 20;
+/// Every event is cleared, and raises the interrupt when it comes.
+const EVENTS: u64 = regs::interrupt::CLOSED.mask()
+    | regs::interrupt::ERROR.mask()
+    | regs::interrupt::FULL.mask()
+    | regs::interrupt::ENABLE_CLOSED.mask()
+    | regs::interrupt::ENABLE_ERROR.mask()
+    | regs::interrupt::ENABLE_FULL.mask();
 
 /// Handle of a recorder.
 #[derive(Clone, Debug)]
@@ -106,6 +113,32 @@ pub struct Extents {
     pub extents: u64,
     /// Their bytes.
     pub bytes: u64,
+}
+
+/// What raises the interrupt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Events {
+    /// The recording has ended: all is answered, and its index is written.
+    pub closed: bool,
+    /// An extent, a block of the index or an object that is read failed.
+    pub error: bool,
+    /// An extent was skipped, or index records were lost: a region has no room.
+    pub full: bool,
+}
+
+impl Events {
+    /// Whether there are any.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self != Self::default()
+    }
+
+    /// These and others.
+    pub const fn add(&mut self, others: Self) {
+        self.closed |= others.closed;
+        self.error |= others.error;
+        self.full |= others.full;
+    }
 }
 
 /// What has happened since recording began.
@@ -286,6 +319,7 @@ impl RecorderPort {
             (regs::index_address::OFFSET, index.address),
             (regs::index_bytes::OFFSET, index.bytes),
             (regs::control::OFFSET, recording.control()),
+            (regs::interrupt::OFFSET, EVENTS),
         ];
         self.registers.write_all(bus, &writes)
     }
@@ -314,11 +348,11 @@ impl RecorderPort {
     }
 
     /// Waits until all extents have their answers, writes the waiting index records, and stops
-    /// taking extents: the recording has ended.
+    /// taking extents: the recording has ended. Returns the events that came meanwhile.
     ///
     /// # Errors
     /// It does not come to rest within `limit`, or the bus fails.
-    pub fn finish(&self, bus: &mut dyn Bus, limit: Duration) -> Result<RecorderCounters, Error> {
+    pub fn finish(&self, bus: &mut dyn Bus, limit: Duration) -> Result<Events, Error> {
         let quiet = |status: &RecorderStatus| !status.open && status.waiting == 0;
         self.wait(bus, limit, "the end of the last extent", quiet)?;
         let control = self.registers.read(bus, regs::control::OFFSET)?;
@@ -331,12 +365,12 @@ impl RecorderPort {
         self.wait(bus, limit, "the writing of the index records", |status| {
             status.rows == 0
         })?;
-        let synced = poll::wait(bus, limit, |bus| {
-            let sync = self.registers.read(bus, regs::sync::OFFSET)?;
-            Ok((regs::sync::BUSY.get(sync) == 0).then_some(()))
+        let mut events = Events::default();
+        let closed = poll::wait(bus, limit, |bus| {
+            events.add(self.take_events(bus)?);
+            Ok(events.closed.then_some(events))
         })?;
-        synced.ok_or_else(|| late("the answer to the index's last block", limit, "none"))?;
-        self.counters(bus)
+        closed.ok_or_else(|| late("the answer to the index's last block", limit, "none"))
     }
 
     /// Requests that an object be read and sent. Where no further request can be queued, it waits until
@@ -382,6 +416,21 @@ impl RecorderPort {
         self.wait(bus, limit, "the end of the last object read", |status| {
             status.fetches == 0 && !status.fetching
         })
+    }
+
+    /// What has happened since the last call, or since the recording was set up; it is cleared.
+    pub fn take_events(&self, bus: &mut dyn Bus) -> Result<Events, Error> {
+        let word = self.registers.read(bus, regs::interrupt::OFFSET)?;
+        let events = Events {
+            closed: regs::interrupt::CLOSED.get(word) != 0,
+            error: regs::interrupt::ERROR.get(word) != 0,
+            full: regs::interrupt::FULL.get(word) != 0,
+        };
+        if events.any() {
+            // A one clears: what has come since is still there, and so is the interrupt.
+            self.registers.write(bus, regs::interrupt::OFFSET, word)?;
+        }
+        Ok(events)
     }
 
     /// All counters.

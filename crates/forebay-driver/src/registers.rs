@@ -33,9 +33,9 @@ impl Registers {
             .try_for_each(|(offset, value)| self.write(bus, *offset, *value))
     }
 
-    /// The version register bears the same magic and major version as `expected`, as our register
-    /// maps have it: magic in the upper half, major version in bits 31:16. False where the magic is
-    /// another.
+    /// The version register bears the same magic and major version as `expected` and no older minor
+    /// one, as our register maps have it: magic in the upper half, major version in bits 31:16, minor
+    /// in 15:8. False where the magic is another.
     pub fn is_known(
         &self,
         bus: &mut dyn Bus,
@@ -47,14 +47,23 @@ impl Registers {
         if found >> 32 != expected >> 32 {
             return Ok(false);
         }
-        if found >> 16 == expected >> 16 {
+        if found >> 16 == expected >> 16 && minor(found) >= minor(expected) {
             return Ok(true);
         }
         Err(Error::Refused {
             field: what,
-            value: format!("of version {}", found >> 16 & 0xffff),
-            limit: format!("the driver knows version {}", expected >> 16 & 0xffff),
+            value: format!("of version {}.{}", found >> 16 & 0xffff, minor(found)),
+            limit: format!(
+                "the driver needs version {}.{} or a later one of {0}",
+                expected >> 16 & 0xffff,
+                minor(expected)
+            ),
             remedy: "use driver and RTL of the same release",
         })
     }
+}
+
+/// The minor version in a version register.
+const fn minor(version: u64) -> u64 {
+    version >> 8 & 0xff
 }

@@ -26,9 +26,13 @@ use crate::unguarded;
 const HUGE: u64 = HUGE_BYTES as u64;
 /// BARs of a function.
 const BARS: u8 = 6;
-/// How long the processor waits at full speed before it sleeps between looks.
+/// Between two looks the processor sleeps for this part of the time that it has waited, from the
+/// least that is worth it to the most; before that it waits at full speed, but for once in so many
+/// looks.
+const REST_SHARE: u32 = 16;
+const REST_LEAST: Duration = Duration::from_micros(50);
+const REST_MOST: Duration = Duration::from_millis(1);
 const SPINS: u32 = 2_000;
-const NAP: Duration = Duration::from_micros(50);
 
 /// What is opened, and how.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +64,9 @@ pub struct VfioBus {
     page: u64,
     origin: Instant,
     spins: u32,
+    /// What ends a rest, and how often it has.
+    interrupt: Option<Interrupt>,
+    interrupted: u64,
 }
 
 #[derive(Debug)]
@@ -88,15 +95,16 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Waits for it; false where it does not come in time.
-    pub fn wait(&self, limit: Duration) -> io::Result<bool> {
+    /// Waits for it; returns how often it was raised since the last call, 0 where it does not come in
+    /// time.
+    pub fn wait(&self, limit: Duration) -> io::Result<u64> {
         let mut events = [PollFd::new(&self.event, PollFlags::IN)];
         if !within(limit, |left| poll(&mut events, Some(left)))? {
-            return Ok(false);
+            return Ok(0);
         }
         let mut count = [0; 8];
         rustix::io::retry_on_intr(|| rustix::io::read(&self.event, &mut count))?;
-        Ok(true)
+        Ok(u64::from_ne_bytes(count))
     }
 }
 
@@ -149,6 +157,8 @@ impl VfioBus {
             page: rustix::param::page_size() as u64,
             origin: Instant::now(),
             spins: 0,
+            interrupt: None,
+            interrupted: 0,
         };
         bus.map_bars(sysfs)?;
         Ok(bus)
@@ -203,7 +213,7 @@ impl VfioBus {
     ///
     /// # Errors
     /// Where the device has fewer, or VFIO refuses.
-    pub fn interrupts(&mut self, device: PciAddress, count: u32) -> Result<Vec<Interrupt>> {
+    pub fn interrupts_of(&mut self, device: PciAddress, count: u32) -> Result<Vec<Interrupt>> {
         let function = self.function_of(device)?;
         let most = function.device.vectors()?;
         if count > most {
@@ -220,6 +230,27 @@ impl VfioBus {
             .into_iter()
             .map(|event| Interrupt { event })
             .collect())
+    }
+
+    /// Lets the first vector of a device end a rest, and counts it. A device without any is polled as
+    /// before.
+    ///
+    /// # Errors
+    /// As [`VfioBus::interrupts_of`].
+    pub fn listen(&mut self, device: PciAddress) -> Result<()> {
+        if self.function_of(device)?.device.vectors()? > 0 {
+            self.interrupt = self.interrupts_of(device, 1)?.pop();
+        }
+        Ok(())
+    }
+
+    /// Waits for the interrupt that is listened to.
+    fn rest(&mut self, limit: Duration) -> io::Result<()> {
+        match &self.interrupt {
+            Some(interrupt) => self.interrupted += interrupt.wait(limit)?,
+            None => thread::sleep(limit),
+        }
+        Ok(())
     }
 
     /// Signals a vector as if the device had.
@@ -548,18 +579,26 @@ impl Bus for VfioBus {
         self.origin.elapsed()
     }
 
-    fn relax(&mut self) -> BusResult<()> {
+    fn relax(&mut self, waited: Duration) -> BusResult<()> {
         if self.settings.stop.load(Ordering::Relaxed) {
             return Err(BusError::Interrupted);
         }
+        let rest = (waited / REST_SHARE).min(REST_MOST);
         self.spins = self.spins.wrapping_add(1);
-        if self.spins.is_multiple_of(SPINS) {
+        if rest >= REST_LEAST || self.spins.is_multiple_of(SPINS) {
             self.check()?;
-            thread::sleep(NAP);
+            self.rest(rest.max(REST_LEAST))
+                .map_err(carrier("waiting for an interrupt"))?;
         } else {
             std::hint::spin_loop();
         }
         Ok(())
+    }
+
+    fn interrupts(&mut self) -> BusResult<u64> {
+        self.rest(Duration::ZERO)
+            .map_err(carrier("looking for an interrupt"))?;
+        Ok(self.interrupted)
     }
 }
 

@@ -146,6 +146,7 @@ impl StreamerDevice {
                     self.asked.insert(self.next_tag, ticket);
                     guest.read(address, len, self.next_tag);
                 }
+                Sent::Interrupt => guest.interrupt(0),
                 Sent::Answer(completion) => {
                     let Some(ticket) = self.reads.remove(&completion.tag) else {
                         continue;
@@ -172,7 +173,7 @@ impl Device for StreamerDevice {
     }
 
     fn vectors(&self) -> u16 {
-        0
+        1
     }
 
     fn config_read(&self, offset: u16) -> u32 {

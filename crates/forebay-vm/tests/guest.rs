@@ -31,7 +31,7 @@ fn the_streamer_streams() {
     let mut calm = 0;
     while calm < CALM {
         std::thread::sleep(Duration::from_millis(20));
-        bus.relax().expect("not stopped");
+        bus.relax(Duration::ZERO).expect("not stopped");
         let mut count = |offset| streamer.read(&mut bus, offset).expect("a register");
         let writes = count(regs::write_commands::OFFSET);
         let reads = count(regs::read_commands::OFFSET);

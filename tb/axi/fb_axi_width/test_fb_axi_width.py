@@ -85,7 +85,7 @@ async def any_burst(dut, share: float) -> None:
     """Bursts of each kind find and leave the bytes that they should, many under way at once."""
     widened = await start(dut)
     widened.stall(share)
-    rounds = harness.repeat(400, 40)
+    rounds = harness.repeat(400, 16, share=25)
     await Combine(*(cocotb.start_soon(mixed(widened, n, rounds)) for n in range(USERS)))
 
 

@@ -44,17 +44,19 @@ class Bench:
 
     async def watch(self) -> None:
         """Read each frame as it is taken."""
-        dut = self.dut
+        dut, high = self.dut, harness.high
+        taken = dut.m_axis_pause_tvalid, dut.m_axis_pause_tready
+        sent, falling = (dut.sent_xoff, dut.sent_xon), FallingEdge(dut.clk)
         while True:
-            await FallingEdge(dut.clk)
-            if dut.m_axis_pause_tvalid.value == 1 and dut.m_axis_pause_tready.value == 1:
+            await falling
+            if all(high(signal) for signal in taken):
                 assert int(dut.m_axis_pause_tkeep.value) == 2**60 - 1
                 data = int(dut.m_axis_pause_tdata.value).to_bytes(64, "little")
                 self.taken.append((harness.cycle(), self.quanta(data)))
                 self.told.append(dut.sent_xoff.value == 1)
                 assert dut.sent_xoff.value != dut.sent_xon.value
             else:
-                assert dut.sent_xoff.value == 0 and dut.sent_xon.value == 0
+                assert not any(high(signal) for signal in sent)
 
     def quanta(self, data: bytes) -> int:
         """Read a frame, all of it."""
@@ -141,9 +143,10 @@ async def a_pause_ends_at_its_limit(dut, priority: bool) -> None:
     ends = []
 
     async def watch() -> None:
+        ended, falling = dut.ended, FallingEdge(dut.clk)
         while True:
-            await FallingEdge(dut.clk)
-            if dut.ended.value == 1:
+            await falling
+            if harness.high(ended):
                 ends.append(harness.cycle())
 
     cocotb.start_soon(watch())

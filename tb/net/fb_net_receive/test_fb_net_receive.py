@@ -377,7 +377,11 @@ async def packets_on_a_live_link(dut, stall: float, pauses: tuple[int, ...], cor
     bench.heads.set_pause_generator(harness.stalls(stall / 2))
     cocotb.start_soon(stays_ended(dut))
     switching = cocotb.start_soon(
-        switch(dut, pauses, harness.repeat(300, 15, share=20) if pauses[0] == 1 else 8)
+        switch(
+            dut,
+            pauses,
+            harness.repeat(300, 15, share=20) if pauses[0] == 1 else harness.repeat(8, 4),
+        )
     )
     while not switching.done():
         for _ in range(20):

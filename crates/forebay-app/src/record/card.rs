@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use forebay_driver::net_port::NetPort;
+use forebay_driver::recorder_port::Events;
 use forebay_driver::record::{Observer, Recorder, Stage, ports};
 use forebay_driver::{
     Bus, BusError, Error, Facts, Options, PciAddress, QueuePlacement, Session, Streamer,
@@ -84,6 +85,7 @@ impl Card {
             stop,
             lasts: spec.lasts,
         };
+        card.bus.listen(card.address)?;
         // Before anything is written onto the drive.
         match card.check(pipeline) {
             Ok(()) => Ok(card),
@@ -204,6 +206,14 @@ struct UntilAsked {
 }
 
 impl Observer<VfioBus> for UntilAsked {
+    fn raised(&mut self, events: Events) {
+        match events {
+            Events { error: true, .. } => self.progress.rename("wire → drive, which fails"),
+            Events { full: true, .. } => self.progress.rename("wire → drive, which is full"),
+            Events { .. } => {}
+        }
+    }
+
     fn stage(&mut self, stage: Stage) {
         match stage {
             Stage::Recording => {}
@@ -213,9 +223,9 @@ impl Observer<VfioBus> for UntilAsked {
     }
 
     fn goes_on(&mut self, bus: &mut VfioBus, net: &NetPort) -> std::result::Result<bool, Error> {
-        let next = bus.now() + LOOK;
-        while bus.now() < next {
-            match bus.relax() {
+        let (began, mut waited) = (bus.now(), Duration::ZERO);
+        while waited < LOOK {
+            match bus.relax(waited) {
                 Ok(()) => {}
                 // Ctrl-C ends what is taken, not what has been received; the next one ends all.
                 Err(BusError::Interrupted) => {
@@ -225,6 +235,7 @@ impl Observer<VfioBus> for UntilAsked {
                 }
                 Err(error) => return Err(error.into()),
             }
+            waited = bus.now() - began;
         }
         self.progress.at(net.arrivals(bus, Arrival::Datagram)?);
         if let Some(streamer) = &self.streamer

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use forebay_driver::net_port::{FrameCount, NetCounters};
 use forebay_driver::record::Counted;
-use forebay_driver::recorder_port::RecorderCounters;
+use forebay_driver::recorder_port::{Events, RecorderCounters};
 use forebay_model::Time;
 use forebay_model::net::{Counters, Kind, WireTime};
 use forebay_pipeline::{KEYLESS, Pipeline, STAGES, Way};
@@ -75,6 +75,10 @@ pub struct Summary {
     pub fetched: [u64; 2],
     /// Frames still came when the recording had ended: they are counted, and none is stored.
     pub still_arriving: bool,
+    /// What has happened, each of which raises the interrupt.
+    pub events: Events,
+    /// How often the interrupt rose, as far as the host let it in.
+    pub interrupts: u64,
     /// What does not add up; nothing, as it should be.
     pub wrong: Vec<String>,
 }
@@ -322,6 +326,8 @@ impl Summary {
             sent: sent(recorded),
             fetched: [recorder.fetched, recorder.fetches_failed],
             still_arriving: counted.still_arriving,
+            events: counted.events,
+            interrupts: counted.interrupts,
             wrong: Vec::new(),
         };
         summary.add_up(recorded);
@@ -382,6 +388,7 @@ impl Summary {
             failed,
             rows_lost,
             blocks_failed,
+            fetches_failed,
             ..
         } = *recorder;
         let extents = stored.extents + skipped.extents + failed.extents;
@@ -389,6 +396,18 @@ impl Summary {
         // In a ring newer ones lie over older ones, and over their rows.
         if !recorded.ring || told > extents {
             self.equal("extents", extents, "rows in the index and lost", told);
+        }
+        let Events { error, full, .. } = counted.events;
+        let failures = failed.extents + blocks_failed;
+        for (event, seen, must, may) in [
+            ("error", error, failures > 0, failures + fetches_failed > 0),
+            ("full", full, skipped.extents > 0, skipped.extents + rows_lost > 0),
+        ] {
+            if must && !seen || seen && !may {
+                let seen = if seen { "was" } else { "was not" };
+                let text = format!("the event `{event}` {seen} raised, against the counters");
+                self.wrong.push(text);
+            }
         }
         // Blocks of the index that were given up are missing.
         if unreadable.len() as u64 > blocks_failed {

@@ -52,7 +52,7 @@ impl Bus for Card {
         Duration::ZERO
     }
 
-    fn relax(&mut self) -> BusResult<()> {
+    fn relax(&mut self, _: Duration) -> BusResult<()> {
         Ok(())
     }
 }

@@ -114,6 +114,7 @@ impl Card {
         match register {
             recorder::version::OFFSET => recorder::version::RESET,
             recorder::control::OFFSET => recorder::control::ENABLE.put(self.enabled.into()),
+            recorder::interrupt::OFFSET => recorder::interrupt::CLOSED.put((!self.enabled).into()),
             recorder::status::OFFSET => recorder::status::OPEN.put(self.is_open().into()),
             _ => 0,
         }
@@ -162,7 +163,7 @@ impl Bus for Card {
         Duration::from_nanos(self.cycle * 10 / 3)
     }
 
-    fn relax(&mut self) -> BusResult<()> {
+    fn relax(&mut self, _: Duration) -> BusResult<()> {
         self.pass();
         Ok(())
     }

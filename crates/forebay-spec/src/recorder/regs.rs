@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x3152424600020300 "Version: Identity of the recorder and version of this register map." {
+    version @ 0x000 = 0x3152424600020400 "Version: Identity of the recorder and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -125,6 +125,14 @@ registers! {
     unjudged @ 0x0f0 "Not judged." {
         OBJECTS = 0, 32, "Objects: Results that said so: their records hold none.";
         UNSEEN = 32, 32, "Unseen: Objects of which a branch with `tap = \"skip\"` did not see all: it had no room. Their results say that they were not judged.";
+    }
+    interrupt @ 0x0f8 = 0x0 "Interrupt: What has happened since it was last cleared. The output `irq` is 1 while an event stands whose enable is 1." {
+        CLOSED = 0, 1, "Closed: A recording has ended. Write 1 to clear, as the others.";
+        ERROR = 1, 1, "Error: An extent, a block of the index or an object that is read failed.";
+        FULL = 2, 1, "Full: An extent was skipped, or index records were lost: a region has no room.";
+        ENABLE_CLOSED = 32, 1, "Enable closed: ";
+        ENABLE_ERROR = 33, 1, "Enable error: ";
+        ENABLE_FULL = 34, 1, "Enable full: ";
     }
     elements @ 0x100 [8] "Elements: Settings of the processing elements: the word for the first one of the chain, and so on. The element's documentation says what it makes of it. 0 after reset." {
     }

@@ -28,6 +28,10 @@ pub const RECORDER_CONTROL: u64 = 0xc_1000;
 pub const NET_CONTROL_BYTES: u64 = 0x1000;
 /// Offset of the registers of processing elements, [`elements::BYTES`] of them.
 pub const ELEMENTS: u64 = 0xd_0000;
+/// Offset of the MSI-X table, where the PCIe bridge has it in BAR 0: ours in simulation has.
+pub const MSIX_TABLE: u64 = 0xe_0000;
+/// Offset of the pending bits of MSI-X.
+pub const MSIX_PENDING: u64 = 0xe_0800;
 /// Offset of the host port's staging window.
 pub const HOST: u64 = 0x40_0000;
 /// Bytes of the host port's staging window, for the most pages that it can have.

@@ -105,7 +105,7 @@ impl Bus for Bent<'_> {
         self.bus.now()
     }
 
-    fn relax(&mut self) -> Result<()> {
-        self.bus.relax()
+    fn relax(&mut self, waited: Duration) -> Result<()> {
+        self.bus.relax(waited)
     }
 }

@@ -133,7 +133,7 @@ impl Bus for Chaos<'_> {
         self.fake.now()
     }
 
-    fn relax(&mut self) -> BusResult<()> {
-        self.fake.relax()
+    fn relax(&mut self, waited: Duration) -> BusResult<()> {
+        self.fake.relax(waited)
     }
 }

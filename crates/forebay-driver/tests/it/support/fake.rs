@@ -637,7 +637,7 @@ impl Bus for Fake {
         self.time
     }
 
-    fn relax(&mut self) -> BusResult<()> {
+    fn relax(&mut self, _: Duration) -> BusResult<()> {
         if !self.frozen {
             self.time += Duration::from_millis(1);
         }

@@ -332,7 +332,7 @@ impl Bus for Qtest {
         self.origin.elapsed()
     }
 
-    fn relax(&mut self) -> BusResult<()> {
+    fn relax(&mut self, _: Duration) -> BusResult<()> {
         std::thread::sleep(Duration::from_micros(50));
         Ok(())
     }

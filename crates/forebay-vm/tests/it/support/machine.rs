@@ -300,7 +300,7 @@ impl Bus for Machine {
         self.start.elapsed()
     }
 
-    fn relax(&mut self) -> Result<()> {
+    fn relax(&mut self, _: Duration) -> Result<()> {
         self.pump(Duration::from_millis(1));
         Ok(())
     }
