@@ -278,31 +278,31 @@ extern "C" {
 #define RECORDER__UNJUDGED__UNSEEN_bp 32
 #define RECORDER__UNJUDGED__UNSEEN_bw 32
 
-// reg - recorder::interrupt
-#define RECORDER__INTERRUPT__CLOSED_bm 0x1
-#define RECORDER__INTERRUPT__CLOSED_bp 0
-#define RECORDER__INTERRUPT__CLOSED_bw 1
-#define RECORDER__INTERRUPT__CLOSED_reset 0x0
-#define RECORDER__INTERRUPT__ERROR_bm 0x2
-#define RECORDER__INTERRUPT__ERROR_bp 1
-#define RECORDER__INTERRUPT__ERROR_bw 1
-#define RECORDER__INTERRUPT__ERROR_reset 0x0
-#define RECORDER__INTERRUPT__FULL_bm 0x4
-#define RECORDER__INTERRUPT__FULL_bp 2
-#define RECORDER__INTERRUPT__FULL_bw 1
-#define RECORDER__INTERRUPT__FULL_reset 0x0
-#define RECORDER__INTERRUPT__ENABLE_CLOSED_bm 0x100000000
-#define RECORDER__INTERRUPT__ENABLE_CLOSED_bp 32
-#define RECORDER__INTERRUPT__ENABLE_CLOSED_bw 1
-#define RECORDER__INTERRUPT__ENABLE_CLOSED_reset 0x0
-#define RECORDER__INTERRUPT__ENABLE_ERROR_bm 0x200000000
-#define RECORDER__INTERRUPT__ENABLE_ERROR_bp 33
-#define RECORDER__INTERRUPT__ENABLE_ERROR_bw 1
-#define RECORDER__INTERRUPT__ENABLE_ERROR_reset 0x0
-#define RECORDER__INTERRUPT__ENABLE_FULL_bm 0x400000000
-#define RECORDER__INTERRUPT__ENABLE_FULL_bp 34
-#define RECORDER__INTERRUPT__ENABLE_FULL_bw 1
-#define RECORDER__INTERRUPT__ENABLE_FULL_reset 0x0
+// reg - recorder::events
+#define RECORDER__EVENTS__CLOSED_bm 0x1
+#define RECORDER__EVENTS__CLOSED_bp 0
+#define RECORDER__EVENTS__CLOSED_bw 1
+#define RECORDER__EVENTS__CLOSED_reset 0x0
+#define RECORDER__EVENTS__ERROR_bm 0x2
+#define RECORDER__EVENTS__ERROR_bp 1
+#define RECORDER__EVENTS__ERROR_bw 1
+#define RECORDER__EVENTS__ERROR_reset 0x0
+#define RECORDER__EVENTS__FULL_bm 0x4
+#define RECORDER__EVENTS__FULL_bp 2
+#define RECORDER__EVENTS__FULL_bw 1
+#define RECORDER__EVENTS__FULL_reset 0x0
+#define RECORDER__EVENTS__ENABLE_CLOSED_bm 0x100000000
+#define RECORDER__EVENTS__ENABLE_CLOSED_bp 32
+#define RECORDER__EVENTS__ENABLE_CLOSED_bw 1
+#define RECORDER__EVENTS__ENABLE_CLOSED_reset 0x0
+#define RECORDER__EVENTS__ENABLE_ERROR_bm 0x200000000
+#define RECORDER__EVENTS__ENABLE_ERROR_bp 33
+#define RECORDER__EVENTS__ENABLE_ERROR_bw 1
+#define RECORDER__EVENTS__ENABLE_ERROR_reset 0x0
+#define RECORDER__EVENTS__ENABLE_FULL_bm 0x400000000
+#define RECORDER__EVENTS__ENABLE_FULL_bp 34
+#define RECORDER__EVENTS__ENABLE_FULL_bw 1
+#define RECORDER__EVENTS__ENABLE_FULL_reset 0x0
 
 // mem - recorder::elements
 typedef struct __attribute__ ((__packed__)) {
@@ -430,7 +430,7 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t results;
     uint64_t batch;
     uint64_t unjudged;
-    uint64_t interrupt;
+    uint64_t events;
     recorder__elements_t elements;
     uint64_t replay_first;
     uint64_t replay_last;

@@ -33,7 +33,7 @@ TIME_SECONDS = 0x0D8
 RESULTS = 0x0E0
 BATCH = 0x0E8
 UNJUDGED = 0x0F0
-INTERRUPT = 0x0F8
+EVENTS = 0x0F8
 ELEMENTS = 0x100
 REPLAY_FIRST = 0x140
 REPLAY_LAST = 0x148
@@ -172,7 +172,7 @@ FIELDS = {
         "objects": (31, 0),
         "unseen": (63, 32),
     },
-    "interrupt": {
+    "events": {
         "closed": (0, 0),
         "error": (1, 1),
         "full": (2, 2),
@@ -237,7 +237,7 @@ RESETS = {
     "time_ns": 0x0,
     "time_seconds": 0x0,
     "batch": 0x20000,
-    "interrupt": 0x0,
+    "events": 0x0,
     "replay_first": 0x0,
     "replay_last": 0x0,
     "replay_from": 0x0,

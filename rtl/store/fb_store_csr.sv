@@ -182,7 +182,7 @@ module fb_store_csr (
         logic results;
         logic batch;
         logic unjudged;
-        logic interrupt;
+        logic events;
         logic elements;
         logic replay_first;
         logic replay_last;
@@ -244,7 +244,7 @@ module fb_store_csr (
         decoded_reg_strb.results = cpuif_req_masked & (cpuif_addr == 12'he0) & !cpuif_req_is_wr;
         decoded_reg_strb.batch = cpuif_req_masked & (cpuif_addr == 12'he8);
         decoded_reg_strb.unjudged = cpuif_req_masked & (cpuif_addr == 12'hf0) & !cpuif_req_is_wr;
-        decoded_reg_strb.interrupt = cpuif_req_masked & (cpuif_addr == 12'hf8);
+        decoded_reg_strb.events = cpuif_req_masked & (cpuif_addr == 12'hf8);
         decoded_reg_strb.elements = cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h100) & (cpuif_addr <= 12'h100 + 12'h3f);
         decoded_reg_strb.replay_first = cpuif_req_masked & (cpuif_addr == 12'h140);
@@ -473,7 +473,7 @@ module fb_store_csr (
                 logic next;
                 logic load_next;
             } enable_full;
-        } interrupt;
+        } events;
         struct packed {
             struct packed {
                 logic [63:0] next;
@@ -686,7 +686,7 @@ module fb_store_csr (
             struct packed {
                 logic value;
             } enable_full;
-        } interrupt;
+        } events;
         struct packed {
             struct packed {
                 logic [63:0] value;
@@ -1564,153 +1564,153 @@ module fb_store_csr (
         end
     end
     assign hwif_out.batch.wait_cycles.value = field_storage.batch.wait_cycles.value;
-    // Field: recorder.interrupt.closed
+    // Field: recorder.events.closed
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.interrupt.closed.value;
+        next_c = field_storage.events.closed.value;
         load_next_c = '0;
-        if(hwif_in.interrupt.closed.hwset) begin // HW Set
+        if(hwif_in.events.closed.hwset) begin // HW Set
             next_c = '1;
             load_next_c = '1;
-        end else if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write 1 clear
-            next_c = field_storage.interrupt.closed.value & ~(decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+        end else if(decoded_reg_strb.events && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.events.closed.value & ~(decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
             load_next_c = '1;
         end
-        field_combo.interrupt.closed.next = next_c;
-        field_combo.interrupt.closed.load_next = load_next_c;
+        field_combo.events.closed.next = next_c;
+        field_combo.events.closed.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.interrupt.closed.value <= 1'h0;
+            field_storage.events.closed.value <= 1'h0;
         end else begin
-            if(field_combo.interrupt.closed.load_next) begin
-                field_storage.interrupt.closed.value <= field_combo.interrupt.closed.next;
+            if(field_combo.events.closed.load_next) begin
+                field_storage.events.closed.value <= field_combo.events.closed.next;
             end
         end
     end
-    assign hwif_out.interrupt.closed.value = field_storage.interrupt.closed.value;
-    // Field: recorder.interrupt.error
+    assign hwif_out.events.closed.value = field_storage.events.closed.value;
+    // Field: recorder.events.error
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.interrupt.error.value;
+        next_c = field_storage.events.error.value;
         load_next_c = '0;
-        if(hwif_in.interrupt.error.hwset) begin // HW Set
+        if(hwif_in.events.error.hwset) begin // HW Set
             next_c = '1;
             load_next_c = '1;
-        end else if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write 1 clear
-            next_c = field_storage.interrupt.error.value & ~(decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+        end else if(decoded_reg_strb.events && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.events.error.value & ~(decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
             load_next_c = '1;
         end
-        field_combo.interrupt.error.next = next_c;
-        field_combo.interrupt.error.load_next = load_next_c;
+        field_combo.events.error.next = next_c;
+        field_combo.events.error.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.interrupt.error.value <= 1'h0;
+            field_storage.events.error.value <= 1'h0;
         end else begin
-            if(field_combo.interrupt.error.load_next) begin
-                field_storage.interrupt.error.value <= field_combo.interrupt.error.next;
+            if(field_combo.events.error.load_next) begin
+                field_storage.events.error.value <= field_combo.events.error.next;
             end
         end
     end
-    assign hwif_out.interrupt.error.value = field_storage.interrupt.error.value;
-    // Field: recorder.interrupt.full
+    assign hwif_out.events.error.value = field_storage.events.error.value;
+    // Field: recorder.events.full
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.interrupt.full.value;
+        next_c = field_storage.events.full.value;
         load_next_c = '0;
-        if(hwif_in.interrupt.full.hwset) begin // HW Set
+        if(hwif_in.events.full.hwset) begin // HW Set
             next_c = '1;
             load_next_c = '1;
-        end else if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write 1 clear
-            next_c = field_storage.interrupt.full.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+        end else if(decoded_reg_strb.events && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.events.full.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
             load_next_c = '1;
         end
-        field_combo.interrupt.full.next = next_c;
-        field_combo.interrupt.full.load_next = load_next_c;
+        field_combo.events.full.next = next_c;
+        field_combo.events.full.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.interrupt.full.value <= 1'h0;
+            field_storage.events.full.value <= 1'h0;
         end else begin
-            if(field_combo.interrupt.full.load_next) begin
-                field_storage.interrupt.full.value <= field_combo.interrupt.full.next;
+            if(field_combo.events.full.load_next) begin
+                field_storage.events.full.value <= field_combo.events.full.next;
             end
         end
     end
-    assign hwif_out.interrupt.full.value = field_storage.interrupt.full.value;
-    // Field: recorder.interrupt.enable_closed
+    assign hwif_out.events.full.value = field_storage.events.full.value;
+    // Field: recorder.events.enable_closed
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.interrupt.enable_closed.value;
+        next_c = field_storage.events.enable_closed.value;
         load_next_c = '0;
-        if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.events && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
             if(decoded_wr_biten[32]) next_c = decoded_wr_data[32:32];
         end
-        field_combo.interrupt.enable_closed.next = next_c;
-        field_combo.interrupt.enable_closed.load_next = load_next_c;
+        field_combo.events.enable_closed.next = next_c;
+        field_combo.events.enable_closed.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.interrupt.enable_closed.value <= 1'h0;
+            field_storage.events.enable_closed.value <= 1'h0;
         end else begin
-            if(field_combo.interrupt.enable_closed.load_next) begin
-                field_storage.interrupt.enable_closed.value <= field_combo.interrupt.enable_closed.next;
+            if(field_combo.events.enable_closed.load_next) begin
+                field_storage.events.enable_closed.value <= field_combo.events.enable_closed.next;
             end
         end
     end
-    assign hwif_out.interrupt.enable_closed.value = field_storage.interrupt.enable_closed.value;
-    // Field: recorder.interrupt.enable_error
+    assign hwif_out.events.enable_closed.value = field_storage.events.enable_closed.value;
+    // Field: recorder.events.enable_error
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.interrupt.enable_error.value;
+        next_c = field_storage.events.enable_error.value;
         load_next_c = '0;
-        if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.events && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
             if(decoded_wr_biten[33]) next_c = decoded_wr_data[33:33];
         end
-        field_combo.interrupt.enable_error.next = next_c;
-        field_combo.interrupt.enable_error.load_next = load_next_c;
+        field_combo.events.enable_error.next = next_c;
+        field_combo.events.enable_error.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.interrupt.enable_error.value <= 1'h0;
+            field_storage.events.enable_error.value <= 1'h0;
         end else begin
-            if(field_combo.interrupt.enable_error.load_next) begin
-                field_storage.interrupt.enable_error.value <= field_combo.interrupt.enable_error.next;
+            if(field_combo.events.enable_error.load_next) begin
+                field_storage.events.enable_error.value <= field_combo.events.enable_error.next;
             end
         end
     end
-    assign hwif_out.interrupt.enable_error.value = field_storage.interrupt.enable_error.value;
-    // Field: recorder.interrupt.enable_full
+    assign hwif_out.events.enable_error.value = field_storage.events.enable_error.value;
+    // Field: recorder.events.enable_full
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.interrupt.enable_full.value;
+        next_c = field_storage.events.enable_full.value;
         load_next_c = '0;
-        if(decoded_reg_strb.interrupt && decoded_req_is_wr) begin // SW write
+        if(decoded_reg_strb.events && decoded_req_is_wr) begin // SW write
             load_next_c = '1;
             if(decoded_wr_biten[34]) next_c = decoded_wr_data[34:34];
         end
-        field_combo.interrupt.enable_full.next = next_c;
-        field_combo.interrupt.enable_full.load_next = load_next_c;
+        field_combo.events.enable_full.next = next_c;
+        field_combo.events.enable_full.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.interrupt.enable_full.value <= 1'h0;
+            field_storage.events.enable_full.value <= 1'h0;
         end else begin
-            if(field_combo.interrupt.enable_full.load_next) begin
-                field_storage.interrupt.enable_full.value <= field_combo.interrupt.enable_full.next;
+            if(field_combo.events.enable_full.load_next) begin
+                field_storage.events.enable_full.value <= field_combo.events.enable_full.next;
             end
         end
     end
-    assign hwif_out.interrupt.enable_full.value = field_storage.interrupt.enable_full.value;
+    assign hwif_out.events.enable_full.value = field_storage.events.enable_full.value;
     // External region: recorder.elements
     assign hwif_out.elements.req = decoded_reg_strb.elements;
     assign hwif_out.elements.addr = decoded_addr[5:0];
@@ -2226,12 +2226,12 @@ module fb_store_csr (
             readback_data_var[ad_hi(12'hf0)][63:32] = hwif_in.unjudged.unseen.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'hf8)) begin
-            readback_data_var[ad_hi(12'hf8)][0] = field_storage.interrupt.closed.value;
-            readback_data_var[ad_hi(12'hf8)][1] = field_storage.interrupt.error.value;
-            readback_data_var[ad_hi(12'hf8)][2] = field_storage.interrupt.full.value;
-            readback_data_var[ad_hi(12'hf8)][32] = field_storage.interrupt.enable_closed.value;
-            readback_data_var[ad_hi(12'hf8)][33] = field_storage.interrupt.enable_error.value;
-            readback_data_var[ad_hi(12'hf8)][34] = field_storage.interrupt.enable_full.value;
+            readback_data_var[ad_hi(12'hf8)][0] = field_storage.events.closed.value;
+            readback_data_var[ad_hi(12'hf8)][1] = field_storage.events.error.value;
+            readback_data_var[ad_hi(12'hf8)][2] = field_storage.events.full.value;
+            readback_data_var[ad_hi(12'hf8)][32] = field_storage.events.enable_closed.value;
+            readback_data_var[ad_hi(12'hf8)][33] = field_storage.events.enable_error.value;
+            readback_data_var[ad_hi(12'hf8)][34] = field_storage.events.enable_full.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h140)) begin
             readback_data_var[ad_hi(12'h140)][63:0] = field_storage.replay_first.object.value;

@@ -201,21 +201,21 @@ package fb_store_csr_pkg;
 
     typedef struct packed {
         logic hwset;
-    } recorder__interrupt__closed__in_t;
+    } recorder__events__closed__in_t;
 
     typedef struct packed {
         logic hwset;
-    } recorder__interrupt__error__in_t;
+    } recorder__events__error__in_t;
 
     typedef struct packed {
         logic hwset;
-    } recorder__interrupt__full__in_t;
+    } recorder__events__full__in_t;
 
     typedef struct packed {
-        recorder__interrupt__closed__in_t closed;
-        recorder__interrupt__error__in_t error;
-        recorder__interrupt__full__in_t full;
-    } recorder__interrupt__in_t;
+        recorder__events__closed__in_t closed;
+        recorder__events__error__in_t error;
+        recorder__events__full__in_t full;
+    } recorder__events__in_t;
 
     typedef struct packed {
         logic rd_ack;
@@ -289,7 +289,7 @@ package fb_store_csr_pkg;
         recorder__time_seconds__in_t time_seconds;
         recorder__results__in_t results;
         recorder__unjudged__in_t unjudged;
-        recorder__interrupt__in_t interrupt;
+        recorder__events__in_t events;
         recorder__elements__in_t elements;
         recorder__replay__in_t replay;
         recorder__replayed__in_t replayed;
@@ -506,36 +506,36 @@ package fb_store_csr_pkg;
 
     typedef struct packed {
         logic value;
-    } recorder__interrupt__closed__out_t;
+    } recorder__events__closed__out_t;
 
     typedef struct packed {
         logic value;
-    } recorder__interrupt__error__out_t;
+    } recorder__events__error__out_t;
 
     typedef struct packed {
         logic value;
-    } recorder__interrupt__full__out_t;
+    } recorder__events__full__out_t;
 
     typedef struct packed {
         logic value;
-    } recorder__interrupt__enable_closed__out_t;
+    } recorder__events__enable_closed__out_t;
 
     typedef struct packed {
         logic value;
-    } recorder__interrupt__enable_error__out_t;
+    } recorder__events__enable_error__out_t;
 
     typedef struct packed {
         logic value;
-    } recorder__interrupt__enable_full__out_t;
+    } recorder__events__enable_full__out_t;
 
     typedef struct packed {
-        recorder__interrupt__closed__out_t closed;
-        recorder__interrupt__error__out_t error;
-        recorder__interrupt__full__out_t full;
-        recorder__interrupt__enable_closed__out_t enable_closed;
-        recorder__interrupt__enable_error__out_t enable_error;
-        recorder__interrupt__enable_full__out_t enable_full;
-    } recorder__interrupt__out_t;
+        recorder__events__closed__out_t closed;
+        recorder__events__error__out_t error;
+        recorder__events__full__out_t full;
+        recorder__events__enable_closed__out_t enable_closed;
+        recorder__events__enable_error__out_t enable_error;
+        recorder__events__enable_full__out_t enable_full;
+    } recorder__events__out_t;
 
     typedef struct packed {
         logic req;
@@ -652,7 +652,7 @@ package fb_store_csr_pkg;
         recorder__time_ns__out_t time_ns;
         recorder__time_seconds__out_t time_seconds;
         recorder__batch__out_t batch;
-        recorder__interrupt__out_t interrupt;
+        recorder__events__out_t events;
         recorder__elements__out_t elements;
         recorder__replay_first__out_t replay_first;
         recorder__replay_last__out_t replay_last;

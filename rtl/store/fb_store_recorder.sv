@@ -680,16 +680,16 @@ module fb_store_recorder
   end
 
   always_ff @(posedge clk) begin : interrupt
-    irq <= !rst && ((out.interrupt.closed.value && out.interrupt.enable_closed.value) ||
-        (out.interrupt.error.value && out.interrupt.enable_error.value) ||
-        (out.interrupt.full.value && out.interrupt.enable_full.value));
+    irq <= !rst && ((out.events.closed.value && out.events.enable_closed.value) ||
+        (out.events.error.value && out.events.enable_error.value) ||
+        (out.events.full.value && out.events.enable_full.value));
   end
 
   always_comb begin : show
     in = '0;
-    in.interrupt.closed.hwset = closes;
-    in.interrupt.error.hwset = gave_up || fetch_failed || (counts && fate == FAILED);
-    in.interrupt.full.hwset = no_room || (counts && fate == SKIPPED);
+    in.events.closed.hwset = closes;
+    in.events.error.hwset = gave_up || fetch_failed || (counts && fate == FAILED);
+    in.events.full.hwset = no_room || (counts && fate == SKIPPED);
     in.elements.wr_ack = element_written_q;
     in.elements.rd_ack = element_read_q;
     in.elements.rd_data = element_word_q;

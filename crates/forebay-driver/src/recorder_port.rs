@@ -23,12 +23,12 @@ pub const ELEMENTS: usize = 8;
 /// Most bytes of a batch: it is one write of the streamer.
 const BATCH_MOST: u32 = 1 << 20;
 /// Every event is cleared, and raises the interrupt when it comes.
-const EVENTS: u64 = regs::interrupt::CLOSED.mask()
-    | regs::interrupt::ERROR.mask()
-    | regs::interrupt::FULL.mask()
-    | regs::interrupt::ENABLE_CLOSED.mask()
-    | regs::interrupt::ENABLE_ERROR.mask()
-    | regs::interrupt::ENABLE_FULL.mask();
+const EVENTS: u64 = regs::events::CLOSED.mask()
+    | regs::events::ERROR.mask()
+    | regs::events::FULL.mask()
+    | regs::events::ENABLE_CLOSED.mask()
+    | regs::events::ENABLE_ERROR.mask()
+    | regs::events::ENABLE_FULL.mask();
 
 /// Handle of a recorder.
 #[derive(Clone, Debug)]
@@ -319,7 +319,7 @@ impl RecorderPort {
             (regs::index_address::OFFSET, index.address),
             (regs::index_bytes::OFFSET, index.bytes),
             (regs::control::OFFSET, recording.control()),
-            (regs::interrupt::OFFSET, EVENTS),
+            (regs::events::OFFSET, EVENTS),
         ];
         self.registers.write_all(bus, &writes)
     }
@@ -420,15 +420,15 @@ impl RecorderPort {
 
     /// What has happened since the last call, or since the recording was set up; it is cleared.
     pub fn take_events(&self, bus: &mut dyn Bus) -> Result<Events, Error> {
-        let word = self.registers.read(bus, regs::interrupt::OFFSET)?;
+        let word = self.registers.read(bus, regs::events::OFFSET)?;
         let events = Events {
-            closed: regs::interrupt::CLOSED.get(word) != 0,
-            error: regs::interrupt::ERROR.get(word) != 0,
-            full: regs::interrupt::FULL.get(word) != 0,
+            closed: regs::events::CLOSED.get(word) != 0,
+            error: regs::events::ERROR.get(word) != 0,
+            full: regs::events::FULL.get(word) != 0,
         };
         if events.any() {
             // A one clears: what has come since is still there, and so is the interrupt.
-            self.registers.write(bus, regs::interrupt::OFFSET, word)?;
+            self.registers.write(bus, regs::events::OFFSET, word)?;
         }
         Ok(events)
     }

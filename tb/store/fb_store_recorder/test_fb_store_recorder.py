@@ -129,7 +129,7 @@ class Bench:
         low, high = struct.unpack("<QQ", self.session.bytes)
         self.enabled = random.getrandbits(3)
         settings = {
-            "interrupt": CLOSED | ERROR | FULL | self.enabled << 32,
+            "events": CLOSED | ERROR | FULL | self.enabled << 32,
             "session_low": low,
             "session_high": high,
             "extension": int.from_bytes(b"raw", "little") | int(TICK * 2**24) << 32,
@@ -180,14 +180,14 @@ class Bench:
         await self.put("sync", 1)
         await self.until("sync", "busy")
         assert await self.get("status", "rows") == 0
-        await self.until("interrupt", "closed", 1)
+        await self.until("events", "closed", 1)
 
     async def clear_events(self, due: int) -> None:
         """Compare events with what is due, and clear one by one: the interrupt stands till then."""
         for clear in (0, *random.sample((CLOSED, ERROR, FULL), 3)):
-            await self.put("interrupt", clear | self.enabled << 32)
+            await self.put("events", clear | self.enabled << 32)
             due &= ~clear
-            assert await self.get("interrupt") == due | self.enabled << 32
+            assert await self.get("events") == due | self.enabled << 32
             assert self.dut.irq.value == bool(due & self.enabled)
 
     def answered(self) -> tuple[list, list, list]:

@@ -114,7 +114,7 @@ impl Card {
         match register {
             recorder::version::OFFSET => recorder::version::RESET,
             recorder::control::OFFSET => recorder::control::ENABLE.put(self.enabled.into()),
-            recorder::interrupt::OFFSET => recorder::interrupt::CLOSED.put((!self.enabled).into()),
+            recorder::events::OFFSET => recorder::events::CLOSED.put((!self.enabled).into()),
             recorder::status::OFFSET => recorder::status::OPEN.put(self.is_open().into()),
             _ => 0,
         }

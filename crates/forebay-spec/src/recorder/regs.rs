@@ -126,7 +126,7 @@ registers! {
         OBJECTS = 0, 32, "Objects: Results that said so: their records hold none.";
         UNSEEN = 32, 32, "Unseen: Objects of which a branch with `tap = \"skip\"` did not see all: it had no room. Their results say that they were not judged.";
     }
-    interrupt @ 0x0f8 = 0x0 "Interrupt: What has happened since it was last cleared. The output `irq` is 1 while an event stands whose enable is 1." {
+    events @ 0x0f8 = 0x0 "Events: What has happened since it was last cleared. The output `irq` is 1 while an event stands whose enable is 1." {
         CLOSED = 0, 1, "Closed: A recording has ended. Write 1 to clear, as the others.";
         ERROR = 1, 1, "Error: An extent, a block of the index or an object that is read failed.";
         FULL = 2, 1, "Full: An extent was skipped, or index records were lost: a region has no room.";
