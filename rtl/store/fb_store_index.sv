@@ -71,11 +71,11 @@ module fb_store_index
     output logic [63:PAGE_SHIFT] durable,
     output logic                 any_durable,
 
-    output logic        busy,    // a sync goes on, or a block is on its way
-    output logic [15:0] rows,    // that are in no block yet
-    output logic [31:0] blocks,  // since `restart`, those given up among them
-    output logic [31:0] failed,  // given up
-    output logic [63:0] lost,    // rows that found no room, or whose block was given up
+    output logic        busy,     // a sync goes on, or a block is on its way
+    output logic [15:0] rows,     // that are in no block yet
+    output logic [31:0] blocks,   // since `restart`, those given up among them
+    output logic [31:0] failed,   // given up
+    output logic [63:0] lost,     // rows that found no room, or whose block was given up
     output logic        no_room,  // for one cycle: rows found none
     output logic        gave_up   // ... a block was given up
 );

@@ -648,7 +648,7 @@ module fb_store_recorder
   } fate_e;
 
   fate_e fate;
-  logic counts;
+  logic  counts;
   logic [2:0][63:0] extents_q, bytes_q;
   logic [31:0] fetched_q, fetch_failed_q, late_q, unjudged_q, unseen_q, stray_q;
 

@@ -17,7 +17,9 @@ use crate::elements::{Chain, Elements, RegisterWrite};
 use crate::error::Error;
 use crate::net_port::{Destination, MAC_HZ, NetCounters, NetPort, NetSettings, Packets};
 use crate::poll;
-use crate::recorder_port::{ELEMENTS, Events, RecorderCounters, RecorderPort, RecorderStatus, Recording};
+use crate::recorder_port::{
+    ELEMENTS, Events, RecorderCounters, RecorderPort, RecorderStatus, Recording,
+};
 use crate::replay::{Fetch, Replay, Replayed};
 
 /// Cycles of the core's clock without a frame after which the line counts as silent: a frame of

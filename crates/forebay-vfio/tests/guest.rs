@@ -210,7 +210,10 @@ fn interrupts_memory_and_registers_behave() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut bus = open(&[DRIVE], &stop);
     let vectors = bus.interrupts_of(DRIVE, 2).expect("interrupts");
-    assert_eq!(vectors[1].wait(Duration::from_millis(10)).expect("waits"), 0);
+    assert_eq!(
+        vectors[1].wait(Duration::from_millis(10)).expect("waits"),
+        0
+    );
     bus.trigger(DRIVE, 1).expect("signals");
     assert_eq!(vectors[1].wait(LIMIT).expect("waits"), 1);
     assert_eq!(vectors[0].wait(Duration::ZERO).expect("waits"), 0);
@@ -244,7 +247,10 @@ fn interrupts_memory_and_registers_behave() {
     assert_eq!(zeros, [0; 100]);
 
     stop.store(true, Ordering::Relaxed);
-    assert!(matches!(bus.relax(Duration::ZERO), Err(BusError::Interrupted)));
+    assert!(matches!(
+        bus.relax(Duration::ZERO),
+        Err(BusError::Interrupted)
+    ));
     drop(bus);
     assert_eq!(driver_of(DRIVE).as_deref(), Some("nvme"), "given back");
 }

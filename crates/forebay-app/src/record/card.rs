@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use forebay_driver::net_port::NetPort;
-use forebay_driver::recorder_port::Events;
 use forebay_driver::record::{Observer, Recorder, Stage, ports};
+use forebay_driver::recorder_port::Events;
 use forebay_driver::{
     Bus, BusError, Error, Facts, Options, PciAddress, QueuePlacement, Session, Streamer,
     bring_up_observed, streamer,

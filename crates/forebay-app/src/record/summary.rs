@@ -401,7 +401,12 @@ impl Summary {
         let failures = failed.extents + blocks_failed;
         for (event, seen, must, may) in [
             ("error", error, failures > 0, failures + fetches_failed > 0),
-            ("full", full, skipped.extents > 0, skipped.extents + rows_lost > 0),
+            (
+                "full",
+                full,
+                skipped.extents > 0,
+                skipped.extents + rows_lost > 0,
+            ),
         ] {
             if must && !seen || seen && !may {
                 let seen = if seen { "was" } else { "was not" };
