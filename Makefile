@@ -23,8 +23,9 @@ demo: build/forebay ## a file to a simulated SSD and back, byte by byte compared
 
 # What is fetched does not keep the processors busy. Whether the program compiles is for a stage to say.
 test: setup-rust ## all that has changed since it passed: lint, unit tests, end to end; FULL=1: all
-	@scripts/setup test & echo "compiling the command line meanwhile"; \
-	    cargo build --quiet --locked --package=forebay 2>/dev/null || true; wait $$!
+	@echo "compiling the command line meanwhile"; \
+	    cargo build --quiet --locked --package=forebay 2>/dev/null & \
+	    trap 'kill $$! 2>/dev/null' EXIT; scripts/setup test && { wait $$! || true; }
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) $(if $(FULL),--full)
 
 nightly: export FOREBAY_COUNTS := full

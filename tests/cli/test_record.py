@@ -230,13 +230,13 @@ def test_a_drive_that_hangs(forebay: Run, tmp_path: Path) -> None:
 
 
 def test_a_drive_that_is_full(forebay: Run, tmp_path: Path) -> None:
-    """What finds no room is counted, and raises the interrupt while it is recorded."""
+    """What finds no room is counted, and raises the interrupt; the end raises it again."""
     (tmp_path / "x.toml").write_text('[[ssd]]\nimage = "drive.img"\nsize = "8MiB"\n')
     words = ["--generate", "12MiB", "--object", "200KB", "-o", "json"]
     report = forebay("record", tmp_path / "x.toml", *words, code=BAD_RESULT).report
     assert report["stored"]["count"] > 0 and report["skipped"]["count"] > 0 and not report["wrong"]
     assert report["events"] == {"closed": True, "error": False, "full": True}
-    # It is cleared while extents are skipped, and rises again.
+    # What was skipped is cleared when no more is sent.
     assert report["interrupts"] >= 2
 
 

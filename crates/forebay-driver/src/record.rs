@@ -90,7 +90,7 @@ pub trait Observer<B: Bus> {
     /// A failure of the bus or of a device: there is nothing to record any more.
     fn goes_on(&mut self, bus: &mut B, net: &NetPort) -> Result<bool, Error>;
 
-    /// The card has raised its interrupt while frames are taken.
+    /// Something has happened, for the first time in this recording.
     fn raised(&mut self, _: Events) {}
 }
 
@@ -229,9 +229,8 @@ pub struct Recorder<'b, B: Bus> {
     /// When the recorder last came to rest, while it rests.
     rested: Option<Duration>,
     events: Events,
-    /// Interrupts of the bus before this recording, and those whose events were taken.
+    /// Interrupts of the bus before this recording.
     before: u64,
-    taken: u64,
 }
 
 impl<'b, B: Bus> Recorder<'b, B> {
@@ -263,7 +262,6 @@ impl<'b, B: Bus> Recorder<'b, B> {
         Ok(Self {
             events: Events::default(),
             before,
-            taken: before,
             bus,
             net,
             port,
@@ -302,16 +300,16 @@ impl<'b, B: Bus> Recorder<'b, B> {
     pub fn watch(&mut self, observer: &mut impl Observer<B>) -> Result<(), Error> {
         observer.stage(Stage::Recording);
         while observer.goes_on(self.bus, &self.net)? {
-            let interrupts = self.bus.interrupts()?;
-            if interrupts != self.taken {
-                let events = self.port.take_events(self.bus)?;
-                match events.any() {
-                    true => observer.raised(events),
-                    // Only now is the line low, so that a later event raises it again.
-                    false => self.taken = interrupts,
-                }
-                self.events.add(events);
-            }
+            self.take_events(observer)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has happened, and tells of what is new.
+    fn take_events(&mut self, observer: &mut impl Observer<B>) -> Result<(), Error> {
+        let new = self.events.add(self.port.take_events(self.bus)?);
+        if new.any() {
+            observer.raised(new);
         }
         Ok(())
     }
@@ -322,6 +320,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
     /// # Errors
     /// Where something does not come to rest within the limit, or the bus fails.
     pub fn stop(&mut self, observer: &mut impl Observer<B>) -> Result<Counted, Error> {
+        self.take_events(observer)?;
         observer.stage(Stage::Draining);
         self.wait("the end of what has come", Seen::has_come_in)?;
         self.net.close(self.bus)?;
@@ -336,8 +335,7 @@ impl<'b, B: Bus> Recorder<'b, B> {
             seen.look.recorder_rests() && seen.is_still()
         })?;
         observer.stage(Stage::Closing);
-        let events = self.port.finish(self.bus, self.limit)?;
-        self.events.add(events);
+        self.port.finish(self.bus, self.limit)?;
         self.counted()
     }
 
@@ -350,9 +348,11 @@ impl<'b, B: Bus> Recorder<'b, B> {
         if still_arriving {
             net.refuse_between();
         }
+        let recorder = self.port.counters(self.bus)?;
+        self.events.add(self.port.take_events(self.bus)?);
         Ok(Counted {
             net,
-            recorder: self.port.counters(self.bus)?,
+            recorder,
             events: self.events,
             interrupts: self.bus.interrupts()?.saturating_sub(self.before),
             still_arriving,

@@ -22,7 +22,7 @@ pub const ELEMENTS: usize = 8;
 
 /// Most bytes of a batch: it is one write of the streamer.
 const BATCH_MOST: u32 = 1 << 20;
-/// Every event is cleared, and raises the interrupt when it comes.
+/// Written when a recording is set up: clears all events, and enables them.
 const EVENTS: u64 = regs::events::CLOSED.mask()
     | regs::events::ERROR.mask()
     | regs::events::FULL.mask()
@@ -133,11 +133,17 @@ impl Events {
         self != Self::default()
     }
 
-    /// These and others.
-    pub const fn add(&mut self, others: Self) {
+    /// Adds others; returns those of them that were not among these.
+    pub const fn add(&mut self, others: Self) -> Self {
+        let before = *self;
         self.closed |= others.closed;
         self.error |= others.error;
         self.full |= others.full;
+        Self {
+            closed: others.closed && !before.closed,
+            error: others.error && !before.error,
+            full: others.full && !before.full,
+        }
     }
 }
 
@@ -348,11 +354,11 @@ impl RecorderPort {
     }
 
     /// Waits until all extents have their answers, writes the waiting index records, and stops
-    /// taking extents: the recording has ended. Returns the events that came meanwhile.
+    /// taking extents: the recording has ended, and the event that says so has come.
     ///
     /// # Errors
     /// It does not come to rest within `limit`, or the bus fails.
-    pub fn finish(&self, bus: &mut dyn Bus, limit: Duration) -> Result<Events, Error> {
+    pub fn finish(&self, bus: &mut dyn Bus, limit: Duration) -> Result<RecorderCounters, Error> {
         let quiet = |status: &RecorderStatus| !status.open && status.waiting == 0;
         self.wait(bus, limit, "the end of the last extent", quiet)?;
         let control = self.registers.read(bus, regs::control::OFFSET)?;
@@ -365,12 +371,12 @@ impl RecorderPort {
         self.wait(bus, limit, "the writing of the index records", |status| {
             status.rows == 0
         })?;
-        let mut events = Events::default();
-        let closed = poll::wait(bus, limit, |bus| {
-            events.add(self.take_events(bus)?);
-            Ok(events.closed.then_some(events))
+        let synced = poll::wait(bus, limit, |bus| {
+            let sync = self.registers.read(bus, regs::sync::OFFSET)?;
+            Ok((regs::sync::BUSY.get(sync) == 0).then_some(()))
         })?;
-        closed.ok_or_else(|| late("the answer to the index's last block", limit, "none"))
+        synced.ok_or_else(|| late("the answer to the index's last block", limit, "none"))?;
+        self.counters(bus)
     }
 
     /// Requests that an object be read and sent. Where no further request can be queued, it waits until

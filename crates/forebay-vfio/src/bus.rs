@@ -26,9 +26,8 @@ use crate::unguarded;
 const HUGE: u64 = HUGE_BYTES as u64;
 /// BARs of a function.
 const BARS: u8 = 6;
-/// Between two looks the processor sleeps for this part of the time that it has waited, from the
-/// least that is worth it to the most; before that it waits at full speed, but for each look of this
-/// number.
+/// A wait looks at full speed at first, with a rest of `REST_LEAST` after each `SPINS` looks. Once this
+/// part of it is longer than that, it rests so long between two looks, `REST_MOST` at most.
 const REST_SHARE: u32 = 16;
 const REST_LEAST: Duration = Duration::from_micros(50);
 const REST_MOST: Duration = Duration::from_millis(1);

@@ -27,8 +27,10 @@ use crate::session::Ended;
 /// How long the end of a recording may stand still: longer than the streamer's own time-out, which ends
 /// commands with an error.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How often counters are looked at while frames are recorded.
+/// How often counters are looked at while frames are recorded: so often by themselves, and at most
+/// where the card raises one interrupt after the other.
 const LOOK: Duration = Duration::from_millis(100);
+const LOOK_LEAST: Duration = Duration::from_millis(5);
 
 /// Card and drive, and how long.
 #[derive(Clone, Debug)]
@@ -85,9 +87,10 @@ impl Card {
             stop,
             lasts: spec.lasts,
         };
-        card.bus.listen(card.address)?;
         // Before anything is written onto the drive.
-        match card.check(pipeline) {
+        let address = card.address;
+        let checked = card.check(pipeline);
+        match checked.and_then(|()| Ok(card.bus.listen(address)?)) {
             Ok(()) => Ok(card),
             Err(failure) => {
                 card.shut_down()?;
@@ -208,7 +211,7 @@ struct UntilAsked {
 impl Observer<VfioBus> for UntilAsked {
     fn raised(&mut self, events: Events) {
         match events {
-            Events { error: true, .. } => self.progress.rename("wire → drive, which fails"),
+            Events { error: true, .. } => self.progress.rename("wire → drive, with failures"),
             Events { full: true, .. } => self.progress.rename("wire → drive, which is full"),
             Events { .. } => {}
         }
@@ -224,7 +227,8 @@ impl Observer<VfioBus> for UntilAsked {
 
     fn goes_on(&mut self, bus: &mut VfioBus, net: &NetPort) -> std::result::Result<bool, Error> {
         let (began, mut waited) = (bus.now(), Duration::ZERO);
-        while waited < LOOK {
+        let before = bus.interrupts()?;
+        while waited < LOOK_LEAST || (waited < LOOK && bus.interrupts()? == before) {
             match bus.relax(waited) {
                 Ok(()) => {}
                 // Ctrl-C ends what is taken, not what has been received; the next one ends all.

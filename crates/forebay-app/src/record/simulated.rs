@@ -114,7 +114,10 @@ fn send_back(recorder: &mut Recorder<'_, System>, recorded: &mut Recorded) -> Re
         nonce: row.nonce,
     });
     recorder.send_back(objects, |count| progress.at(count))?;
-    recorded.counted.recorder = recorder.recorder_counters()?;
+    let counted = recorder.counted()?;
+    recorded.counted.recorder = counted.recorder;
+    recorded.counted.events = counted.events;
+    recorded.counted.interrupts = counted.interrupts;
     recorded.wire = recorder.bus().network().map(Network::counters);
     Ok(())
 }

@@ -404,7 +404,7 @@ impl Summary {
             (
                 "full",
                 full,
-                skipped.extents > 0,
+                skipped.extents > 0 || rows_lost > 0 && blocks_failed == 0,
                 skipped.extents + rows_lost > 0,
             ),
         ] {

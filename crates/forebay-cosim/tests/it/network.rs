@@ -130,9 +130,9 @@ fn record(system: &mut System, settings: &NetSettings, recording: &Recording) ->
     });
     assert!(drained, "frames received are still held");
     system.run_cycles(10_000).expect("runs");
-    let events = recorder.finish(system, LIMIT).expect("ends");
-    assert!(events.closed);
-    recorder.counters(system).expect("are read")
+    let counters = recorder.finish(system, LIMIT).expect("ends");
+    assert!(recorder.take_events(system).expect("is read").closed);
+    counters
 }
 
 fn page(system: &System, at: u64) -> [u8; PAGE_BYTES] {

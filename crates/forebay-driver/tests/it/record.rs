@@ -6,7 +6,7 @@ use std::time::Duration;
 use forebay_driver::elements::{Chain, RegisterWrite};
 use forebay_driver::net_port::NetSettings;
 use forebay_driver::record::{Controls, Observer, Plan, Recorder, Stage};
-use forebay_driver::recorder_port::{ELEMENTS, Layout, Recording, Region};
+use forebay_driver::recorder_port::{ELEMENTS, Events, Layout, Recording, Region};
 use forebay_driver::{
     Bus, BusError, BusResult, DmaBuffer, Error, NetPort, PciAddress, RecorderPort,
 };
@@ -36,8 +36,12 @@ struct Habits {
     every: Option<u64>,
     /// The extent that is open never ends.
     hangs: bool,
+    /// Each extent fails.
+    fails: bool,
     /// Second that the time of day shows.
     second: u64,
+    /// What its versions are of: network side, recorder; none: the driver's.
+    versions: [Option<u64>; 2],
 }
 
 /// A card whose streams are always in the middle of an object.
@@ -53,6 +57,9 @@ struct Card {
     arrived: u64,
     delivered: u64,
     refused: u64,
+    /// Register `events`, and how often it raised the interrupt.
+    events: u64,
+    interrupts: u64,
     /// What was written into the registers that matter here, in order.
     told: Vec<&'static str>,
 }
@@ -76,11 +83,21 @@ impl Card {
         while self.arrived < (self.cycle - began) / every {
             match self.arrived {
                 0 => {}
-                _ if self.streams > 0 => self.delivered += 1,
+                _ if self.streams > 0 => {
+                    self.delivered += 1;
+                    if self.habits.fails {
+                        self.happens(recorder::events::ERROR.mask());
+                    }
+                }
                 _ => self.refused += 1,
             }
             self.arrived += 1;
         }
+    }
+
+    fn happens(&mut self, event: u64) {
+        self.interrupts += u64::from(self.events == 0);
+        self.events |= event;
     }
 
     fn is_open(&self) -> bool {
@@ -97,7 +114,7 @@ impl Card {
         let arrivals = net::arrivals::OFFSET / 32 + Arrival::Datagram as u64;
         let places = net::places::OFFSET / 32;
         match register {
-            net::version::OFFSET => net::version::RESET,
+            net::version::OFFSET => self.habits.versions[0].unwrap_or(net::version::RESET),
             net::parameters::OFFSET => {
                 net::parameters::RECEIVE_BEATS.put(2048) | net::parameters::STREAMS.put(4)
             }
@@ -112,9 +129,11 @@ impl Card {
 
     fn recorder(&self, register: u64) -> u64 {
         match register {
-            recorder::version::OFFSET => recorder::version::RESET,
+            recorder::version::OFFSET => {
+                self.habits.versions[1].unwrap_or(recorder::version::RESET)
+            }
+            recorder::events::OFFSET => self.events,
             recorder::control::OFFSET => recorder::control::ENABLE.put(self.enabled.into()),
-            recorder::events::OFFSET => recorder::events::CLOSED.put((!self.enabled).into()),
             recorder::status::OFFSET => recorder::status::OPEN.put(self.is_open().into()),
             _ => 0,
         }
@@ -141,6 +160,7 @@ impl Bus for Card {
         const IDLE: u64 = NET + net::idle::OFFSET;
         const CONTROL: u64 = RECORDER + recorder::control::OFFSET;
         const SYNC: u64 = RECORDER + recorder::sync::OFFSET;
+        const EVENTS: u64 = RECORDER + recorder::events::OFFSET;
         match offset {
             STREAMS => {
                 self.streams = value;
@@ -153,7 +173,11 @@ impl Bus for Card {
                 self.told
                     .push(if self.enabled { "enable" } else { "disable" });
             }
-            SYNC => self.told.push("sync"),
+            SYNC => {
+                self.told.push("sync");
+                self.happens(recorder::events::CLOSED.mask());
+            }
+            EVENTS => self.events &= !value,
             _ => {}
         }
         Ok(())
@@ -167,10 +191,31 @@ impl Bus for Card {
         self.pass();
         Ok(())
     }
+
+    fn interrupts(&mut self) -> BusResult<u64> {
+        Ok(self.interrupts)
+    }
 }
 
 /// Records until this number of frames went on.
 struct Until(u64, Vec<Stage>);
+
+/// The same, and notes what it is told of.
+struct Told(Until, Vec<Events>);
+
+impl Observer<Card> for Told {
+    fn stage(&mut self, stage: Stage) {
+        self.0.stage(stage);
+    }
+
+    fn goes_on(&mut self, bus: &mut Card, net: &NetPort) -> Result<bool, Error> {
+        self.0.goes_on(bus, net)
+    }
+
+    fn raised(&mut self, events: Events) {
+        self.1.push(events);
+    }
+}
 
 impl Observer<Card> for Until {
     fn stage(&mut self, stage: Stage) {
@@ -261,6 +306,58 @@ fn every_frame_counts_while_a_recording_ends() {
                 "refuse", "disable", "disable", "enable", "take", "refuse", "disable", "sync"
             ]
         );
+    }
+}
+
+#[test]
+fn what_happens_is_told_once_and_cleared_each_time() {
+    let mut card = Card::of(Habits {
+        every: Some(500),
+        fails: true,
+        ..Habits::default()
+    });
+    let mut told = Told(Until(20, Vec::new()), Vec::new());
+    let mut recorder = attach(&mut card).expect("there are both");
+    recorder.start(2 << 20).expect("it fits");
+    recorder.watch(&mut told).expect("frames come");
+    let error = Events {
+        error: true,
+        ..Events::default()
+    };
+    assert_eq!(told.1, [error], "while it records");
+    let counted = recorder.stop(&mut told).expect("it comes to rest");
+    assert_eq!(told.1, [error]);
+    let all = Events {
+        closed: true,
+        ..error
+    };
+    assert_eq!(counted.events, all);
+    // It rises again only where it was cleared before.
+    assert!(counted.interrupts > 2, "{}", counted.interrupts);
+    assert_eq!((counted.interrupts, card.events), (card.interrupts, 0));
+}
+
+#[test]
+fn registers_of_an_older_version_are_refused() {
+    const MINOR: u64 = 1 << 8;
+    const MAJOR: u64 = 1 << 16;
+    for (at, ours) in [net::version::RESET, recorder::version::RESET]
+        .into_iter()
+        .enumerate()
+    {
+        for (version, good) in [
+            (ours - MINOR, false),
+            (ours, true),
+            (ours + MINOR, true),
+            (ours + MAJOR, false),
+        ] {
+            let mut habits = Habits::default();
+            habits.versions[at] = Some(version);
+            let mut card = Card::of(habits);
+            let error = attach(&mut card).err().map(|error| error.to_string());
+            assert_eq!(error.is_none(), good, "{version:x}: {error:?}");
+            assert!(error.is_none_or(|error| error.contains("or a later one of")));
+        }
     }
 }
 

@@ -130,9 +130,9 @@ registers! {
         CLOSED = 0, 1, "Closed: A recording has ended. Write 1 to clear, as the others.";
         ERROR = 1, 1, "Error: An extent, a block of the index or an object that is read failed.";
         FULL = 2, 1, "Full: An extent was skipped, or index records were lost: a region has no room.";
-        ENABLE_CLOSED = 32, 1, "Enable closed: ";
-        ENABLE_ERROR = 33, 1, "Enable error: ";
-        ENABLE_FULL = 34, 1, "Enable full: ";
+        ENABLE_CLOSED = 32, 1, "Enable closed: `closed` raises the interrupt.";
+        ENABLE_ERROR = 33, 1, "Enable error: `error` raises it.";
+        ENABLE_FULL = 34, 1, "Enable full: `full` raises it.";
     }
     elements @ 0x100 [8] "Elements: Settings of the processing elements: the word for the first one of the chain, and so on. The element's documentation says what it makes of it. 0 after reset." {
     }
