@@ -23,7 +23,6 @@ from places import (
     PEERS,
     SMALL_BLOCKS,
     TRANSACTION,
-    TRANSFERS,
     TRAPPED,
     Amounts,
     again_at,
@@ -125,13 +124,13 @@ def trapped(folder: Path, amounts: Amounts) -> str:
 def formats(folder: Path, amounts: Amounts) -> str:
     """Each run, with its block size and greatest command, wrote and read the right bytes."""
     for namespace, image, wanted in ((1, SMALL_BLOCKS, 512), (2, LARGE_BLOCKS, 4096)):
-        for index, transfer in enumerate(TRANSFERS):
+        for index, transfer in enumerate(amounts.transfers):
             name = f"formats-{namespace}-{transfer}.json"
             same(folder, name, "part.bin", image, amounts.formats_at + index * PART)
             block = read(folder, name)["block_bytes"]
             require(block == wanted, f"{name}: blocks of {block} bytes, not {wanted}")
     same(folder, "formats-mdts.json", "part.bin", FAILING, 2 * MIB)
-    runs = 2 * len(TRANSFERS) + 1
+    runs = 2 * len(amounts.transfers) + 1
     return f"{runs} runs, 0 bytes differ; the smallest MDTS there is is 8 KiB"
 
 

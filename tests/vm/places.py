@@ -19,8 +19,6 @@ TRANSACTION = 4096
 DEPTH = 64
 # Queue depths that are tried.
 DEPTHS = (2, 3, DEPTH)
-# Greatest commands that are tried.
-TRANSFERS = ("4KiB", "8KiB", "64KiB", "512KiB", "1MiB")
 # Cards by the names of their variables in the scripts: those that other devices reach, those with
 # the payload beside the chip, those of which every access is trapped.
 PEERS = ("card", "dram")
@@ -63,6 +61,8 @@ class Amounts:
         How often each queue goes round.
     mixed : int
         Bytes of fio's mixed work.
+    transfers : tuple of str
+        Greatest commands that are tried.
     """
 
     stream: int
@@ -70,6 +70,7 @@ class Amounts:
     memory: int
     wraps: int
     mixed: int
+    transfers: tuple[str, ...]
 
     @property
     def trapped_at(self) -> int:
@@ -121,5 +122,19 @@ class Amounts:
 
 
 # What every test run takes, and what is shown once.
-SHORT = Amounts(stream=4 * MIB, trapped=64 * KIB, memory=MIB, wraps=20, mixed=4 * MIB)
-FULL = Amounts(stream=64 * MIB, trapped=MIB, memory=64 * MIB, wraps=1000, mixed=32 * MIB)
+SHORT = Amounts(
+    stream=4 * MIB,
+    trapped=64 * KIB,
+    memory=MIB,
+    wraps=20,
+    mixed=4 * MIB,
+    transfers=("4KiB", "64KiB", "1MiB"),
+)
+FULL = Amounts(
+    stream=64 * MIB,
+    trapped=MIB,
+    memory=64 * MIB,
+    wraps=1000,
+    mixed=32 * MIB,
+    transfers=("4KiB", "8KiB", "64KiB", "512KiB", "1MiB"),
+)

@@ -18,7 +18,6 @@ from places import (
     PART,
     PEERS,
     TRANSACTION,
-    TRANSFERS,
     TRAPPED,
     Amounts,
     again_at,
@@ -202,7 +201,7 @@ def formats(amounts: Amounts) -> str:
     """Write and read in both namespaces, with greatest commands of each size."""
     script = f"head -c {PART} {DATA} >part.bin\n"
     for namespace in (1, 2):
-        for index, transfer in enumerate(TRANSFERS):
+        for index, transfer in enumerate(amounts.transfers):
             at = amounts.formats_at + index * PART
             script += (
                 f"io --namespace {namespace} --max-transfer {transfer} --at {at}"

@@ -23,7 +23,6 @@ from places import (
     SHORT,
     SMALL_BLOCKS,
     TRANSACTION,
-    TRANSFERS,
     Amounts,
     again_at,
 )
@@ -167,7 +166,7 @@ def test_queues_that_do_not_go_round_are_noticed(left: Left) -> None:
 @pytest.mark.parametrize("amounts", [SHORT, FULL])
 def test_no_step_writes_where_another_has_written(amounts: Amounts) -> None:
     """Each has its own place on either namespace, and all fit on the drive."""
-    formats, again = len(TRANSFERS) * PART, LOAD + 2 * MIB + PART
+    formats, again = len(amounts.transfers) * PART, LOAD + 2 * MIB + PART
     for places in (
         [
             (0, amounts.stream),

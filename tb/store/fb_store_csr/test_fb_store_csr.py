@@ -15,7 +15,8 @@ import harness
 from forebay import recorder_regs as regs
 from runner import simulate
 
-WRITABLE = [name for name in regs.RESETS if name not in ("version", "control", "fetch")]
+# What is written to an event clears it.
+WRITABLE = [name for name in regs.RESETS if name not in ("version", "control", "fetch", "events")]
 
 
 async def start(dut) -> AxiLiteMaster:
