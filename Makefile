@@ -21,9 +21,9 @@ help: ## this list
 demo: build/forebay ## a file to a simulated SSD and back, byte by byte compared
 	@build/forebay demo
 
-# What is fetched does not keep the processors busy. Whether the program compiles is for a stage to say.
+# Fetching leaves the processors idle. Whether the program compiles is for a stage to say.
 test: setup-rust ## all that has changed since it passed: lint, unit tests, end to end; FULL=1: all
-	@echo "compiling the command line meanwhile"; \
+	@echo "compiling the command line while the rest is set up"; \
 	    cargo build --quiet --locked --package=forebay 2>/dev/null & \
 	    trap 'kill $$! 2>/dev/null' EXIT; scripts/setup test && { wait $$! || true; }
 	@$(PYTHON) scripts/check.py --jobs $(JOBS) $(if $(FULL),--full)

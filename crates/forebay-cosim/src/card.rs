@@ -66,8 +66,8 @@ pub struct Card {
     sending: bool,
     /// Since when frames are taken.
     listening_since: Option<Time>,
-    /// Of the interrupts of the core those that were sent.
-    interrupted: u64,
+    /// Interrupts of the core that were passed on, or had nowhere to go.
+    passed_on: u64,
 }
 
 impl Card {
@@ -94,7 +94,7 @@ impl Card {
             now: 0,
             sending: false,
             listening_since: None,
-            interrupted: 0,
+            passed_on: 0,
         };
         card.reset()?;
         Ok(card)
@@ -193,9 +193,9 @@ impl Card {
 
     /// A message behind what was sent before it; none where MSI-X is off.
     fn take_interrupt(&mut self) -> Option<Sent> {
-        let raised = std::mem::replace(&mut self.interrupted, self.core.interrupted);
+        let before = std::mem::replace(&mut self.passed_on, self.core.interrupts);
         let sends = self.config.msix_on() && self.config.bus_master();
-        (self.core.interrupted != raised && sends).then_some(Sent::Interrupt)
+        (self.core.interrupts != before && sends).then_some(Sent::Interrupt)
     }
 
     /// Answers a read of the card; none where there is no such memory.

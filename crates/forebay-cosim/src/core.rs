@@ -59,9 +59,9 @@ pub(crate) struct Core {
     /// Name of the payload buffer on chip, where it is one that can be reached.
     store: Option<String>,
     /// The pin `irq` was high at the last edge.
-    interrupts: bool,
+    irq: bool,
     /// How often it rose.
-    pub interrupted: u64,
+    pub interrupts: u64,
 }
 
 /// What has ended.
@@ -180,8 +180,8 @@ impl Core {
             cycle: 0,
             next_id: 0,
             store,
-            interrupts: false,
-            interrupted: 0,
+            irq: false,
+            interrupts: 0,
         };
         core.bridge.init(&mut core.dut.model);
         Ok(core)
@@ -234,8 +234,8 @@ impl Core {
         bridge.settle(&mut dut.model);
         *cycle += 1;
         if let Some(net) = &self.pins.net {
-            let before = std::mem::replace(&mut self.interrupts, dut.model.is_set(net.interrupt));
-            self.interrupted += u64::from(self.interrupts && !before);
+            let before = std::mem::replace(&mut self.irq, dut.model.is_set(net.interrupt));
+            self.interrupts += u64::from(self.irq && !before);
         }
         Ok(moved || heard)
     }

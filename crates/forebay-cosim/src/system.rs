@@ -634,7 +634,7 @@ impl Host for System {
     }
 
     fn raised(&self) -> u64 {
-        self.core.interrupted
+        self.core.interrupts
     }
 }
 

@@ -65,7 +65,7 @@ pub struct VfioBus {
     spins: u32,
     /// What ends a rest, and how often it has.
     interrupt: Option<Interrupt>,
-    interrupted: u64,
+    interrupts: u64,
 }
 
 #[derive(Debug)]
@@ -157,7 +157,7 @@ impl VfioBus {
             origin: Instant::now(),
             spins: 0,
             interrupt: None,
-            interrupted: 0,
+            interrupts: 0,
         };
         bus.map_bars(sysfs)?;
         Ok(bus)
@@ -246,7 +246,7 @@ impl VfioBus {
     /// Waits for the interrupt that is listened to.
     fn rest(&mut self, limit: Duration) -> io::Result<()> {
         match &self.interrupt {
-            Some(interrupt) => self.interrupted += interrupt.wait(limit)?,
+            Some(interrupt) => self.interrupts += interrupt.wait(limit)?,
             None => thread::sleep(limit),
         }
         Ok(())
@@ -597,7 +597,7 @@ impl Bus for VfioBus {
     fn interrupts(&mut self) -> BusResult<u64> {
         self.rest(Duration::ZERO)
             .map_err(carrier("looking for an interrupt"))?;
-        Ok(self.interrupted)
+        Ok(self.interrupts)
     }
 }
 

@@ -600,6 +600,22 @@ async def index_without_room(dut) -> None:
 
 
 @cocotb.test()
+async def index_refused(dut) -> None:
+    """A block of the index that is given up is an error, though all extents are stored."""
+    bench = Bench(dut)
+    await harness.start(dut)
+    await bench.begin(200)
+    count = 5
+    bench.streamer.due.extend([spec.ERR_OK] * count + [1] * 20)
+    for _ in range(count):
+        bench.send(extent(random.randrange(1, 70)))
+    await bench.end()
+    assert await bench.get("stored_extents") == await bench.get("rows_lost") == count
+    assert await bench.get("blocks", "failed") == 1
+    await bench.clear_events(CLOSED | ERROR)
+
+
+@cocotb.test()
 async def fetches(dut) -> None:
     """Objects come by order of registers; an order without bytes or room is refused."""
     bench = Bench(dut, fail=0.3)
@@ -657,8 +673,9 @@ async def replays(dut, layout: str, stall: float) -> None:
     await bench.begin(4000, control=control, stride=stride)
     flags, sent = spec.FRAMING_FIRST | spec.FRAMING_LAST, []
     for turn in range(100):
-        # Most are short, so that two blocks of the index are soon there.
-        data = random.randbytes(random.randrange(1, PAGE // 8 if turn % 8 else 2 * PAGE))
+        # By day most are short, so that two blocks of the index are soon there.
+        long = turn % 8 < harness.repeat(8, 1)
+        data = random.randbytes(random.randrange(1, 2 * PAGE if long else PAGE // 8))
         sent.append(Extent(data, frames.header(turn, 7 + turn, len(data), flags, stream=STREAM)))
     for each in sent:
         bench.send(each)
