@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 import struct
 from dataclasses import dataclass, field
 
 from cocotbext.axi import AxiStreamFrame
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
@@ -15,6 +17,7 @@ from forebay import spec
 
 OUR_MAC, PEER_MAC = "02:fb:00:00:00:01", "02:00:5e:10:00:02"
 OUR_IP, PEER_IP = "10.9.8.7", "10.9.8.1"
+OUR_IP6, PEER_IP6 = "fd77:1:2:3:4:5:a6b7:c8d9", "fd77:1:2:3::1"
 PORT = spec.UDP_PORT
 STREAM = 5
 GIANT = 9022
@@ -22,10 +25,23 @@ BEAT = spec.USER_BEAT_BYTES
 
 
 def number(address: str) -> int:
-    """Turn a MAC or IPv4 address into what the configuration ports take."""
-    if ":" in address:
+    """Turn a MAC or IP address into what the configuration ports take."""
+    if len(address) == len(OUR_MAC) and address.count(":") == 5:
         return int(address.replace(":", ""), 16)
-    return int.from_bytes(bytes(map(int, address.split("."))), "big")
+    return int(ipaddress.ip_address(address))
+
+
+KINDS = ["ALIEN", "RAW", "UDP", "ARP", "ECHO", "PAUSE", "ANSWER", "SOLICIT"]
+
+
+def headers(kind: str, **fields: int) -> int:
+    """Pack headers_t of fb_net_pkg; fields that are not named are 0."""
+    value = KINDS.index(kind)
+    widths = {"vlan": 1, "ipv6": 1, "ip": 1, "ip_bad": 1, "fragment": 1, "ip_long": 1}
+    for name, width in (widths | {"ip_bytes": 17, "udp_bytes": 16, "unsummed": 1}).items():
+        value = value << width | fields.pop(name, 0) & (1 << width) - 1
+    assert not fields
+    return value
 
 
 def configure(dut, **others: int) -> None:
@@ -33,7 +49,9 @@ def configure(dut, **others: int) -> None:
     usual = {
         "cfg_mac": number(OUR_MAC),
         "cfg_ip": number(OUR_IP),
+        "cfg_ip6": number(OUR_IP6),
         "cfg_group": 0,
+        "cfg_group6": 0,
         "cfg_peer_ip": number(PEER_IP),
         "cfg_port": PORT,
         "cfg_stream": STREAM,
@@ -73,6 +91,12 @@ def udp(datagram: bytes, vlan: int | None = None, **fields: object) -> Packet:
     """Return a UDP frame to us; `fields` replace those of its UDP header."""
     ports = {"sport": 40000, "dport": PORT} | fields
     return ether(vlan) / IP(src=PEER_IP, dst=OUR_IP) / UDP(**ports) / Raw(datagram)
+
+
+def udp6(datagram: bytes, vlan: int | None = None, **fields: object) -> Packet:
+    """Return the same over IPv6."""
+    ports = {"sport": 40000, "dport": PORT} | fields
+    return ether(vlan) / IPv6(src=PEER_IP6, dst=OUR_IP6) / UDP(**ports) / Raw(datagram)
 
 
 def raw(datagram: bytes, vlan: int | None = None) -> Packet:

@@ -18,7 +18,7 @@ extern "C" {
 #define NET__VERSION__MINOR_bm 0xff00
 #define NET__VERSION__MINOR_bp 8
 #define NET__VERSION__MINOR_bw 8
-#define NET__VERSION__MINOR_reset 0x2
+#define NET__VERSION__MINOR_reset 0x3
 #define NET__VERSION__MAJOR_bm 0xffff0000
 #define NET__VERSION__MAJOR_bp 16
 #define NET__VERSION__MAJOR_bw 16
@@ -250,6 +250,30 @@ extern "C" {
 #define NET__RESOLVE__ASK_bw 1
 #define NET__RESOLVE__ASK_reset 0x0
 
+// reg - net::ip6_high
+#define NET__IP6_HIGH__HIGH_bm 0xffffffffffffffff
+#define NET__IP6_HIGH__HIGH_bp 0
+#define NET__IP6_HIGH__HIGH_bw 64
+#define NET__IP6_HIGH__HIGH_reset 0x0
+
+// reg - net::ip6_low
+#define NET__IP6_LOW__LOW_bm 0xffffffffffffffff
+#define NET__IP6_LOW__LOW_bp 0
+#define NET__IP6_LOW__LOW_bw 64
+#define NET__IP6_LOW__LOW_reset 0x0
+
+// reg - net::group6_high
+#define NET__GROUP6_HIGH__HIGH_bm 0xffffffffffffffff
+#define NET__GROUP6_HIGH__HIGH_bp 0
+#define NET__GROUP6_HIGH__HIGH_bw 64
+#define NET__GROUP6_HIGH__HIGH_reset 0x0
+
+// reg - net::group6_low
+#define NET__GROUP6_LOW__LOW_bm 0xffffffffffffffff
+#define NET__GROUP6_LOW__LOW_bp 0
+#define NET__GROUP6_LOW__LOW_bw 64
+#define NET__GROUP6_LOW__LOW_reset 0x0
+
 // mem - net::arrivals
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[64];
@@ -288,7 +312,11 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t clock;
     uint64_t group;
     uint64_t resolve;
-    uint8_t RESERVED_d0_1ff[0x130];
+    uint64_t ip6_high;
+    uint64_t ip6_low;
+    uint64_t group6_high;
+    uint64_t group6_low;
+    uint8_t RESERVED_f0_1ff[0x110];
     net__arrivals_t arrivals;
     net__places_t places;
 } net_t;

@@ -149,8 +149,9 @@
 #define FB_PCI_DEVICE       0xfb01u
 #define FB_PCI_CLASS_NVME   0x10802u
 
-/* Ethernet, IPv4, UDP; bytes of a frame do not count its check sequence */
+/* Ethernet, IP, UDP; bytes of a frame do not count its check sequence */
 #define FB_ETHERTYPE_IPV4        0x800u
+#define FB_ETHERTYPE_IPV6        0x86ddu
 #define FB_ETHERTYPE_ARP         0x806u
 #define FB_ETHERTYPE_VLAN        0x8100u
 #define FB_ETHERTYPE_MAC_CONTROL 0x8808u
@@ -158,10 +159,12 @@
 #define FB_ETHERNET_BYTES        0xeu
 #define FB_VLAN_BYTES            0x4u
 #define FB_IPV4_BYTES            0x14u
+#define FB_IPV6_BYTES            0x28u
 #define FB_UDP_BYTES             0x8u
 #define FB_FRAME_LEAST_BYTES     0x3cu
 #define FB_FRAME_WIRE_BYTES      0x18u
 #define FB_PROTOCOL_ICMP         0x1u
+#define FB_PROTOCOL_ICMPV6       0x3au
 #define FB_PROTOCOL_UDP          0x11u
 #define FB_UDP_PORT              0xfb01u
 

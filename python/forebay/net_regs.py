@@ -26,6 +26,10 @@ LINK = 0x0B0
 CLOCK = 0x0B8
 GROUP = 0x0C0
 RESOLVE = 0x0C8
+IP6_HIGH = 0x0D0
+IP6_LOW = 0x0D8
+GROUP6_HIGH = 0x0E0
+GROUP6_LOW = 0x0E8
 ARRIVALS = 0x200
 PLACES = 0x400
 
@@ -136,10 +140,22 @@ FIELDS = {
         "known": (62, 62),
         "ask": (63, 63),
     },
+    "ip6_high": {
+        "high": (63, 0),
+    },
+    "ip6_low": {
+        "low": (63, 0),
+    },
+    "group6_high": {
+        "high": (63, 0),
+    },
+    "group6_low": {
+        "low": (63, 0),
+    },
 }
 
 RESETS = {
-    "version": 0x314E424600010200,
+    "version": 0x314E424600010300,
     "address": 0x0,
     "filter": 0xFB0100000000,
     "limit": 0x233A,
@@ -151,4 +167,8 @@ RESETS = {
     "streams": 0x1,
     "epoch": 0x0,
     "group": 0x0,
+    "ip6_high": 0x0,
+    "ip6_low": 0x0,
+    "group6_high": 0x0,
+    "group6_low": 0x0,
 }

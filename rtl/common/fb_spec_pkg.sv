@@ -152,8 +152,9 @@ package fb_spec_pkg;
   localparam logic [15:0] PCI_DEVICE = 16'hfb01;
   localparam logic [23:0] PCI_CLASS_NVME = 24'h10802;
 
-  // Ethernet, IPv4, UDP; bytes of a frame do not count its check sequence
+  // Ethernet, IP, UDP; bytes of a frame do not count its check sequence
   localparam logic [15:0] ETHERTYPE_IPV4 = 16'h800;
+  localparam logic [15:0] ETHERTYPE_IPV6 = 16'h86dd;
   localparam logic [15:0] ETHERTYPE_ARP = 16'h806;
   localparam logic [15:0] ETHERTYPE_VLAN = 16'h8100;
   localparam logic [15:0] ETHERTYPE_MAC_CONTROL = 16'h8808;
@@ -161,10 +162,12 @@ package fb_spec_pkg;
   localparam int unsigned ETHERNET_BYTES = 14;
   localparam int unsigned VLAN_BYTES = 4;
   localparam int unsigned IPV4_BYTES = 20;
+  localparam int unsigned IPV6_BYTES = 40;
   localparam int unsigned UDP_BYTES = 8;
   localparam int unsigned FRAME_LEAST_BYTES = 60;
   localparam int unsigned FRAME_WIRE_BYTES = 24;
   localparam logic [7:0] PROTOCOL_ICMP = 8'h1;
+  localparam logic [7:0] PROTOCOL_ICMPV6 = 8'h3a;
   localparam logic [7:0] PROTOCOL_UDP = 8'h11;
   localparam logic [15:0] UDP_PORT = 16'hfb01;
 

@@ -175,6 +175,10 @@ module fb_net_csr (
         logic clock;
         logic group;
         logic resolve;
+        logic ip6_high;
+        logic ip6_low;
+        logic group6_high;
+        logic group6_low;
         logic arrivals;
         logic places;
     } decoded_reg_strb_t;
@@ -219,6 +223,10 @@ module fb_net_csr (
         decoded_reg_strb.clock = cpuif_req_masked & (cpuif_addr == 12'hb8);
         decoded_reg_strb.group = cpuif_req_masked & (cpuif_addr == 12'hc0);
         decoded_reg_strb.resolve = cpuif_req_masked & (cpuif_addr == 12'hc8);
+        decoded_reg_strb.ip6_high = cpuif_req_masked & (cpuif_addr == 12'hd0);
+        decoded_reg_strb.ip6_low = cpuif_req_masked & (cpuif_addr == 12'hd8);
+        decoded_reg_strb.group6_high = cpuif_req_masked & (cpuif_addr == 12'he0);
+        decoded_reg_strb.group6_low = cpuif_req_masked & (cpuif_addr == 12'he8);
         decoded_reg_strb.arrivals = cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h200) & (cpuif_addr <= 12'h200 + 12'h1ff) & !cpuif_req_is_wr;
         decoded_reg_strb.places = cpuif_req_masked & (cpuif_addr >= 12'h400) & (cpuif_addr <= 12'h400 + 12'h1ff) & !cpuif_req_is_wr;
@@ -402,6 +410,30 @@ module fb_net_csr (
                 logic load_next;
             } ask;
         } resolve;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } high;
+        } ip6_high;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } low;
+        } ip6_low;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } high;
+        } group6_high;
+        struct packed {
+            struct packed {
+                logic [63:0] next;
+                logic load_next;
+            } low;
+        } group6_low;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -525,6 +557,26 @@ module fb_net_csr (
                 logic value;
             } ask;
         } resolve;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } high;
+        } ip6_high;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } low;
+        } ip6_low;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } high;
+        } group6_high;
+        struct packed {
+            struct packed {
+                logic [63:0] value;
+            } low;
+        } group6_low;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -1240,6 +1292,126 @@ module fb_net_csr (
         end
     end
     assign hwif_out.resolve.ask.value = field_storage.resolve.ask.value;
+    // Field: net.ip6_high.high
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ip6_high.high.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ip6_high && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.ip6_high.high.next = next_c;
+        field_combo.ip6_high.high.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.ip6_high.high.value <= 64'h0;
+        end else begin
+            if(field_combo.ip6_high.high.load_next) begin
+                field_storage.ip6_high.high.value <= field_combo.ip6_high.high.next;
+            end
+        end
+    end
+    assign hwif_out.ip6_high.high.value = field_storage.ip6_high.high.value;
+    // Field: net.ip6_low.low
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.ip6_low.low.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.ip6_low && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.ip6_low.low.next = next_c;
+        field_combo.ip6_low.low.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.ip6_low.low.value <= 64'h0;
+        end else begin
+            if(field_combo.ip6_low.low.load_next) begin
+                field_storage.ip6_low.low.value <= field_combo.ip6_low.low.next;
+            end
+        end
+    end
+    assign hwif_out.ip6_low.low.value = field_storage.ip6_low.low.value;
+    // Field: net.group6_high.high
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.group6_high.high.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.group6_high && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.group6_high.high.next = next_c;
+        field_combo.group6_high.high.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.group6_high.high.value <= 64'h0;
+        end else begin
+            if(field_combo.group6_high.high.load_next) begin
+                field_storage.group6_high.high.value <= field_combo.group6_high.high.next;
+            end
+        end
+    end
+    assign hwif_out.group6_high.high.value = field_storage.group6_high.high.value;
+    // Field: net.group6_low.low
+    always_comb begin
+        automatic logic [63:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.group6_low.low.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.group6_low && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[7:0] = decoded_wr_data[7:0];
+            if(decoded_wr_biten[8]) next_c[15:8] = decoded_wr_data[15:8];
+            if(decoded_wr_biten[16]) next_c[23:16] = decoded_wr_data[23:16];
+            if(decoded_wr_biten[24]) next_c[31:24] = decoded_wr_data[31:24];
+            if(decoded_wr_biten[32]) next_c[39:32] = decoded_wr_data[39:32];
+            if(decoded_wr_biten[40]) next_c[47:40] = decoded_wr_data[47:40];
+            if(decoded_wr_biten[48]) next_c[55:48] = decoded_wr_data[55:48];
+            if(decoded_wr_biten[56]) next_c[63:56] = decoded_wr_data[63:56];
+        end
+        field_combo.group6_low.low.next = next_c;
+        field_combo.group6_low.low.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.group6_low.low.value <= 64'h0;
+        end else begin
+            if(field_combo.group6_low.low.load_next) begin
+                field_storage.group6_low.low.value <= field_combo.group6_low.low.next;
+            end
+        end
+    end
+    assign hwif_out.group6_low.low.value = field_storage.group6_low.low.value;
     // External region: net.arrivals
     assign hwif_out.arrivals.req = decoded_reg_strb.arrivals;
     assign hwif_out.arrivals.addr = decoded_addr[8:0];
@@ -1308,7 +1480,7 @@ module fb_net_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h2;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h3;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h1;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h314e4246;
         end
@@ -1406,6 +1578,18 @@ module fb_net_csr (
             readback_data_var[ad_hi(12'hc8)][47:0] = hwif_in.resolve.mac.next;
             readback_data_var[ad_hi(12'hc8)][62] = hwif_in.resolve.known.next;
             readback_data_var[ad_hi(12'hc8)][63] = field_storage.resolve.ask.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hd0)) begin
+            readback_data_var[ad_hi(12'hd0)][63:0] = field_storage.ip6_high.high.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hd8)) begin
+            readback_data_var[ad_hi(12'hd8)][63:0] = field_storage.ip6_low.low.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'he0)) begin
+            readback_data_var[ad_hi(12'he0)][63:0] = field_storage.group6_high.high.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'he8)) begin
+            readback_data_var[ad_hi(12'he8)][63:0] = field_storage.group6_low.low.value;
         end
         readback_data_rt_c = readback_data_var;
     end

@@ -374,6 +374,38 @@ package fb_net_csr_pkg;
     } net__resolve__out_t;
 
     typedef struct packed {
+        logic [63:0] value;
+    } net__ip6_high__high__out_t;
+
+    typedef struct packed {
+        net__ip6_high__high__out_t high;
+    } net__ip6_high__out_t;
+
+    typedef struct packed {
+        logic [63:0] value;
+    } net__ip6_low__low__out_t;
+
+    typedef struct packed {
+        net__ip6_low__low__out_t low;
+    } net__ip6_low__out_t;
+
+    typedef struct packed {
+        logic [63:0] value;
+    } net__group6_high__high__out_t;
+
+    typedef struct packed {
+        net__group6_high__high__out_t high;
+    } net__group6_high__out_t;
+
+    typedef struct packed {
+        logic [63:0] value;
+    } net__group6_low__low__out_t;
+
+    typedef struct packed {
+        net__group6_low__low__out_t low;
+    } net__group6_low__out_t;
+
+    typedef struct packed {
         logic req;
         logic [8:0] addr;
         logic req_is_wr;
@@ -406,6 +438,10 @@ package fb_net_csr_pkg;
         net__clock__out_t clock;
         net__group__out_t group;
         net__resolve__out_t resolve;
+        net__ip6_high__out_t ip6_high;
+        net__ip6_low__out_t ip6_low;
+        net__group6_high__out_t group6_high;
+        net__group6_low__out_t group6_low;
         net__arrivals__out_t arrivals;
         net__places__out_t places;
     } net__out_t;

@@ -9,8 +9,8 @@
 // Handshake:   no ready. A beat leaves when the next one comes, the last one at once.
 // Latency:     1 cycle from the last beat to `m_end`.
 // Throughput:  a beat in every cycle, a frame in every cycle.
-// Limits:      a datagram begins at byte 0, 14, 18, 42 or 46: five inputs a bit. 512-bit registers:
-//              one.
+// Limits:      a datagram begins at byte 0, 14, 18, 42, 46, 62 or 66: seven inputs a bit. 512-bit
+//              registers: one.
 // Does not implement: datagrams elsewhere.
 
 `default_nettype none
@@ -46,40 +46,53 @@ module fb_net_decap
   localparam int unsigned Bits = USER_DATA_BITS;
   localparam int unsigned Raw = ETHERNET_BYTES;
   localparam int unsigned Udp = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES;
+  localparam int unsigned Udp6 = ETHERNET_BYTES + IPV6_BYTES + UDP_BYTES;
+  localparam int unsigned Over = Udp6 + VLAN_BYTES - USER_BEAT_BYTES;  // in the second beat
 
-  logic valid_q, last_q, raw_q, vlan_q, whole_q, whole, raw, there;
+  logic valid_q, last_q, raw_q, vlan_q, ipv6_q, whole_q, whole, raw, there;
   logic there_q;  // the datagram has bytes in the beat or behind it, and ...
   logic more_q;  // ... the beat has more than headers, if it is the last
   logic [Bits-1:0] data_q;
   logic [3:0] arrival_q;
   logic [13:0] frame_q;
   logic [13:0] ip_bytes_q;  // what has more of them is too short, and refused
-  logic [15:0]
+  logic [16:0]
       left_q, left;  // bytes of the datagram from the beat on, of raw ones more than enough
   /* verilator lint_off UNUSEDSIGNAL */
-  logic [Bits+8*(Udp+VLAN_BYTES)-1:0] pair;  // the lowest bytes are always headers
+  logic [Bits+8*Udp6-1:0] pair;  // the lowest bytes are always headers
   /* verilator lint_on UNUSEDSIGNAL */
 
   // A frame is one or the other from its first beat to its last, whatever the setting does then.
   assign whole = s_first ? cfg_whole : whole_q;
   assign raw   = s_headers.kind == KIND_RAW || whole;
 
-  // Bytes in front of a datagram.
-  function automatic logic [6:0] head_of(input logic is_whole, input logic is_raw,
-                                         input logic has_vlan);
-    if (is_whole) return '0;
-    return (is_raw ? 7'(Raw) : 7'(Udp)) + (has_vlan ? 7'(VLAN_BYTES) : '0);
+  // Bytes in front of a datagram, those of IP with what follows it, and how many of the last beat are
+  // taken away.
+  function automatic logic [5:0] ip_of(input logic is_ipv6);
+    return is_ipv6 ? 6'(IPV6_BYTES + UDP_BYTES) : 6'(IPV4_BYTES + UDP_BYTES);
   endfunction
 
+  function automatic logic [6:0] head_of(input logic is_whole, input logic is_raw,
+                                         input logic is_ipv6, input logic has_vlan);
+    if (is_whole) return '0;
+    return 7'(Raw) + (is_raw ? '0 : 7'(ip_of(is_ipv6))) + (has_vlan ? 7'(VLAN_BYTES) : '0);
+  endfunction
+
+  // The first beat is all headers, and they end in the second one.
+  logic over, over_q;
+  assign over = !raw && s_headers.ipv6 && s_headers.vlan;
+
   always_comb begin : count
-    there = left_q > 16'(USER_BEAT_BYTES);
-    left  = left_q - 16'(USER_BEAT_BYTES);
+    there = left_q > 17'(USER_BEAT_BYTES);
+    left  = left_q - 17'(USER_BEAT_BYTES);
     if (s_first) begin
-      there = raw || (s_headers.kind == KIND_UDP &&
-          s_headers.ip_bytes > 16'(IPV4_BYTES + UDP_BYTES));
-      left = raw ? '1 : s_headers.ip_bytes - 16'(IPV4_BYTES + UDP_BYTES);
+      there = raw ||
+          (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 17'(ip_of(s_headers.ipv6)));
+      left = raw ? '1 : s_headers.ip_bytes - 17'(ip_of(s_headers.ipv6));
+      if (over) left = s_headers.ip_bytes + 17'(USER_BEAT_BYTES - IPV6_BYTES - UDP_BYTES);
     end
     if (!there) left = '0;
+    if (s_first && over) there = 1'b0;
   end
 
   // What is no frame that somebody sent to somebody.
@@ -92,10 +105,14 @@ module fb_net_decap
       data_q <= s_data;
       last_q <= s_last;
       there_q <= there;
-      more_q <= s_beat_bytes > head_of(whole, raw, s_headers.vlan);
+      more_q <= s_beat_bytes > (over ? 7'(Over) : head_of(
+          whole, raw, s_headers.ipv6, s_headers.vlan
+      ));
       whole_q <= whole;
       raw_q <= raw;
       vlan_q <= s_headers.vlan;
+      ipv6_q <= s_headers.ipv6;
+      over_q <= over;
       ip_bytes_q <= s_headers.ip_bytes[13:0];
       arrival_q <= whole && !refused ? ARRIVAL_DATAGRAM : s_arrival;
       frame_q <= s_bytes;
@@ -105,13 +122,15 @@ module fb_net_decap
     valid_q <= !rst && (s_valid || (valid_q && !last_q));
   end
 
-  assign pair = {s_data[8*(Udp+VLAN_BYTES)-1:0], data_q};
+  assign pair = {s_data[8*Udp6-1:0], data_q};
 
   always_comb begin : shift
     priority case (1'b1)
       whole_q: m_data = data_q;
       raw_q && !vlan_q: m_data = pair[8*Raw+:Bits];
       raw_q: m_data = pair[8*(Raw+VLAN_BYTES)+:Bits];
+      over_q: m_data = pair[8*Over+:Bits];
+      ipv6_q: m_data = pair[8*Udp6+:Bits];
       !vlan_q: m_data = pair[8*Udp+:Bits];
       default: m_data = pair[8*(Udp+VLAN_BYTES)+:Bits];
     endcase
@@ -123,8 +142,10 @@ module fb_net_decap
   assign m_raw = raw_q;
   assign m_arrival = arrival_q;
   assign m_bytes = raw_q ? frame_q - 14'(head_of(
-      whole_q, raw_q, vlan_q
-  )) : ip_bytes_q - 14'(IPV4_BYTES + UDP_BYTES);
+      whole_q, raw_q, ipv6_q, vlan_q
+  )) : ip_bytes_q - 14'(ip_of(
+      ipv6_q
+  ));
   assign m_frame = frame_q;
 
 endmodule

@@ -22,14 +22,16 @@ module fb_net_filter
     input wire clk,
     input wire rst,
 
-    input wire [47:0] cfg_mac,       // our addresses
-    input wire [31:0] cfg_ip,
-    input wire [31:0] cfg_group,     // an IPv4 multicast group that is received as well
-    input wire [31:0] cfg_peer_ip,   // who receives what we send
-    input wire [15:0] cfg_port,      // UDP port that is ours
-    input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
-    input wire        cfg_priority,  // priority pause counts, not pause
-    input wire [ 2:0] cfg_class,     // the class that we send in
+    input wire [ 47:0] cfg_mac,       // our addresses, 0 in cfg_ip6: none
+    input wire [ 31:0] cfg_ip,
+    input wire [127:0] cfg_ip6,
+    input wire [ 31:0] cfg_group,     // multicast groups that are received as well
+    input wire [127:0] cfg_group6,
+    input wire [ 31:0] cfg_peer_ip,   // who receives what we send
+    input wire [ 15:0] cfg_port,      // UDP port that is ours
+    input wire [ 13:0] cfg_giant,     // bytes of the longest frame, at most 16382
+    input wire         cfg_priority,  // priority pause counts, not pause
+    input wire [  2:0] cfg_class,     // the class that we send in
 
     input wire                       s_axis_mac_tvalid,
     input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
@@ -44,6 +46,8 @@ module fb_net_filter
     output logic     [USER_DATA_BITS-1:0] m_data,
     output logic     [               6:0] m_beat_bytes,  // of this beat, 1 to 64
     output headers_t                      m_headers,
+    // ... with the first one: of a neighbour solicitation the sum of its source address ...
+    output logic     [              15:0] m_source_sum,
     // ... with the last one.
     output logic     [               3:0] m_arrival,     // ARRIVAL_*, never overflow
     output logic     [              13:0] m_bytes,       // of the frame, at most 16383
@@ -52,7 +56,7 @@ module fb_net_filter
 );
 
   localparam int unsigned Delay = 5;  // from the masked beat to the verdict
-  localparam logic [15:0] Framed = 16'(IPV4_BYTES + UDP_BYTES + FRAMING_BYTES);
+  localparam int unsigned Framed = UDP_BYTES + FRAMING_BYTES;
 
   typedef struct packed {
     logic first, last, damaged;
@@ -71,7 +75,9 @@ module fb_net_filter
       .clk,
       .cfg_mac,
       .cfg_ip,
+      .cfg_ip6,
       .cfg_group,
+      .cfg_group6,
       .cfg_peer_ip,
       .cfg_port,
       .cfg_priority,
@@ -102,28 +108,31 @@ module fb_net_filter
   headers_t headers_2q;
   pause_t pause_2q;
   logic [USER_BEAT_BYTES-1:0] keep_2q, ip_keep_2q;
+  logic [16:0] seed_2q;  // length and protocol, which are summed as well
   logic [13:0] bytes_2q, bytes;  // of the frame so far, saturated
   logic [14:0] more;
-  logic [16:0] end_2q, end_1;  // bytes of the frame up to the end of the IPv4 datagram
+  logic [16:0] end_2q, end_1;  // bytes of the frame up to the end of the IP datagram
   logic [16:0] left_q, left;  // of these, bytes behind the beat, and with it
   logic left_long_q;  // they are 64 or more
   logic odd_2q;  // lengths in the headers do not agree
-  logic [4:0] head;  // bytes before the IPv4 header
+  logic [4:0] head;  // bytes before the IP header
+  logic [5:0] ip_head;  // bytes of it
 
-  assign head  = headers_1.vlan ? 5'(ETHERNET_BYTES + VLAN_BYTES) : 5'(ETHERNET_BYTES);
-  assign end_1 = 17'(headers_1.ip_bytes) + 17'(head);
-  assign left  = beat_1q.first ? end_1 : left_q;
-  assign more  = 15'(beat_1q.first ? '0 : bytes_2q) + 15'(beat_1q.bytes);
+  assign head = headers_1.vlan ? 5'(ETHERNET_BYTES + VLAN_BYTES) : 5'(ETHERNET_BYTES);
+  assign ip_head = headers_1.ipv6 ? 6'(IPV6_BYTES) : 6'(IPV4_BYTES);
+  assign end_1 = headers_1.ip_bytes + 17'(head);
+  assign left = beat_1q.first ? end_1 : left_q;
+  assign more = 15'(beat_1q.first ? '0 : bytes_2q) + 15'(beat_1q.bytes);
   assign bytes = more[14] ? '1 : more[13:0];
 
-  // Bytes of UDP's sum, which begins with the addresses in the IPv4 header (RFC 768). Its length counts
-  // from that header's beginning: nothing is added up before it is compared.
-  localparam int unsigned Addresses = 12;
+  // Bytes of UDP's sum, which begins with the addresses in the IP header (RFC 768, RFC 8200 8.1). Its
+  // length counts from that header's beginning: nothing is added up before it is compared.
+  localparam int unsigned Addresses = 12, Addresses6 = 8, AddressBytes6 = 16;
   logic [USER_BEAT_BYTES-1:0] keep, of_datagram;
-  assign of_datagram = keep_of(
-      {headers_1.ip_long, headers_1.ip_bytes[5:0]}
-  ) >> Addresses << Addresses;
   always_comb begin : choose_bytes
+    of_datagram = keep_of({headers_1.ip_long, headers_1.ip_bytes[5:0]});
+    of_datagram = of_datagram >> Addresses6 << Addresses6;
+    if (!headers_1.ipv6) of_datagram = of_datagram >> Addresses << Addresses;
     keep = keep_of({left_long_q, left_q[5:0]});
     if (beat_1q.first) begin
       keep = of_datagram << ETHERNET_BYTES;
@@ -132,9 +141,20 @@ module fb_net_filter
     keep &= keep_of(beat_1q.bytes);
   end
 
-  // Bytes of the IPv4 header, without a VLAN tag before it.
+  // Bytes of the IPv4 header, and of an IPv6 header's source address, without a VLAN tag before it.
   localparam logic [USER_BEAT_BYTES-1:0] Ipv4Keep =
       ((64'd1 << IPV4_BYTES) - 1'b1) << ETHERNET_BYTES;
+  localparam logic [USER_BEAT_BYTES-1:0] SourceKeep =
+      ((64'd1 << AddressBytes6) - 1'b1) << (ETHERNET_BYTES + Addresses6);
+  logic [USER_BEAT_BYTES-1:0] ip_keep;
+  assign ip_keep = headers_1.ipv6 ? SourceKeep : Ipv4Keep;
+
+  // What stands behind the first beat in IPv6: UDP's checksum behind a VLAN tag, and the address that
+  // a solicitation asks for, whose first two bytes are in the first beat if there is no tag.
+  localparam int unsigned SumAt = ETHERNET_BYTES + IPV6_BYTES + 6;
+  logic second_q;  // the next beat is the second one of its frame
+  logic zero_2q;  // UDP's checksum is 0
+  logic ours_2q;  // our address is asked for, as far as it has come
 
   always_ff @(posedge clk) begin : mask
     valid_2q <= valid_1q && !rst;
@@ -145,17 +165,39 @@ module fb_net_filter
       pause_2q <= pause_1;
       bytes_2q <= bytes;
       end_2q <= end_1;
-      odd_2q <= headers_1.udp_bytes != headers_1.ip_bytes - 16'(IPV4_BYTES) ||
-          headers_1.ip_bytes <= Framed;
+      odd_2q <= 17'(headers_1.udp_bytes) != headers_1.ip_bytes - 17'(ip_head) ||
+          headers_1.ip_bytes <= 17'(ip_head) + 17'(Framed);
+      seed_2q <= headers_1.ip_bytes - 17'(ip_head) +
+          17'(headers_1.kind == KIND_SOLICIT ? PROTOCOL_ICMPV6 : PROTOCOL_UDP);
       left_q <= left[16:6] != '0 ? left - 17'(USER_BEAT_BYTES) : '0;
       left_long_q <= left[16:7] != '0;
       keep_2q <= keep;
-      ip_keep_2q <= headers_1.vlan ? Ipv4Keep << VLAN_BYTES : Ipv4Keep;
+      ip_keep_2q <= headers_1.vlan ? ip_keep << VLAN_BYTES : ip_keep;
+    end
+  end
+
+  always_ff @(posedge clk) begin : look_behind
+    if (valid_1q) begin
+      second_q <= beat_1q.first;
+      if (beat_1q.first) begin
+        zero_2q <= !headers_1.vlan && be16(data_1q, SumAt) == '0;
+        ours_2q <= headers_1.vlan || be16(data_1q, USER_BEAT_BYTES - 2) == cfg_ip6[127:112];
+      end else if (second_q) begin
+        if (headers_1.vlan) zero_2q <= be16(data_1q, 0) == '0;
+        if (headers_1.vlan ? be128(
+                data_1q, 2
+            ) != cfg_ip6 : 112'(be128(
+                data_1q, 0
+            ) >> 16) != cfg_ip6[111:0]) begin
+          ours_2q <= 1'b0;
+        end
+      end
     end
   end
 
   // ------------------------------------------------------------------ 3 to 6: sums; the beat waits
   logic ip_summed, udp_summed, ip_right, udp_right;
+  logic [15:0] ip_sum;
 
   fb_net_checksum u_ip_sum (
       .clk,
@@ -167,7 +209,7 @@ module fb_net_filter
       .s_keep (ip_keep_2q),
       .s_seed ('0),
       .m_valid(ip_summed),
-      .m_sum  (),
+      .m_sum  (ip_sum),
       .m_right(ip_right)
   );
 
@@ -179,18 +221,19 @@ module fb_net_filter
       .s_last (beat_2q.last),
       .s_data (data_2q),
       .s_keep (keep_2q),
-      .s_seed (17'(headers_2q.udp_bytes) + 17'(PROTOCOL_UDP)),
+      .s_seed (seed_2q),
       .m_valid(udp_summed),
       .m_sum  (),
       .m_right(udp_right)
   );
 
   typedef struct packed {
-    beat_t                     beat;
-    headers_t                  headers;
-    pause_t                    pause;
-    logic [13:0]               bytes;
-    logic                      wrong_length;  // datagram and frame, or its headers, do not agree
+    beat_t beat;
+    headers_t headers;
+    pause_t pause;
+    logic [13:0] bytes;
+    logic wrong_length;  // datagram and frame, or its headers, do not agree
+    logic zero, ours;  // as zero_2q and ours_2q
     logic [USER_DATA_BITS-1:0] data;
   } word_t;
 
@@ -207,7 +250,16 @@ module fb_net_filter
         headers: headers_2q,
         pause: pause_2q,
         bytes: bytes_2q,
-        wrong_length: (headers_2q.ip && cut) || (headers_2q.kind == KIND_UDP && odd_2q),
+        wrong_length:
+        (
+        headers_2q.ip && cut
+        ) || (
+        headers_2q.kind == KIND_UDP && odd_2q
+        ) || (
+        headers_2q.kind == KIND_SOLICIT && !headers_2q.ip_long
+        ),
+        zero: zero_2q,
+        ours: ours_2q,
         data: data_2q
     };
   end
@@ -240,7 +292,8 @@ module fb_net_filter
     if (word_5.beat.damaged) early = ARRIVAL_DAMAGED;
     else if (word_5.bytes < 14'(FRAME_LEAST_BYTES)) early = ARRIVAL_RUNT;
     else if (word_5.bytes > cfg_giant || word_5.bytes == '1) early = ARRIVAL_GIANT;
-    else if (h5.kind == KIND_ALIEN) early = ARRIVAL_ALIEN;
+    else if (h5.kind == KIND_ALIEN || (h5.kind == KIND_SOLICIT && !word_5.ours))
+      early = ARRIVAL_ALIEN;
     else if (h5.kind == KIND_PAUSE) early = ARRIVAL_PAUSE;
     else if (h5.kind == KIND_ARP || h5.kind == KIND_ANSWER) early = ARRIVAL_REQUEST;
     else if (h5.ip && h5.ip_bad) early = ARRIVAL_IP_HEADER;
@@ -248,17 +301,22 @@ module fb_net_filter
     if (h5.ip && h5.fragment) late = ARRIVAL_FRAGMENT;
     else if (word_5.wrong_length) late = ARRIVAL_LENGTH;
     else if (h5.kind == KIND_ECHO) late = ARRIVAL_REQUEST;
+    else if (h5.kind == KIND_UDP && h5.ipv6 && word_5.zero) late = ARRIVAL_UDP_CHECKSUM;
   end
 
   // The IPv4 header's sum comes with the first beat, the verdict with the last.
   assign ip_wrong = ip_summed ? !ip_right : ip_wrong_q;
 
+  logic summed;
+  assign summed = (h6.kind == KIND_UDP && !h6.unsummed) || h6.kind == KIND_SOLICIT;
+
   always_comb begin : judge
     arrival = ARRIVAL_DATAGRAM;
     if (early_q != ARRIVAL_DATAGRAM) arrival = early_q;
-    else if (h6.ip && ip_wrong) arrival = ARRIVAL_IP_CHECKSUM;
+    else if (h6.ip && !h6.ipv6 && ip_wrong) arrival = ARRIVAL_IP_CHECKSUM;
     else if (late_q != ARRIVAL_DATAGRAM) arrival = late_q;
-    else if (h6.kind == KIND_UDP && !h6.unsummed && !udp_right) arrival = ARRIVAL_UDP_CHECKSUM;
+    else if (summed && !udp_right) arrival = ARRIVAL_UDP_CHECKSUM;
+    else if (h6.kind == KIND_SOLICIT) arrival = ARRIVAL_REQUEST;
   end
 
   always_ff @(posedge clk) begin : pass_on
@@ -268,6 +326,7 @@ module fb_net_filter
     m_data <= word_6.data;
     m_beat_bytes <= word_6.beat.bytes;
     m_headers <= word_6.headers;
+    m_source_sum <= ip_sum;
     m_arrival <= arrival;
     m_bytes <= word_6.bytes;
     {early_q, late_q} <= {early, late};

@@ -2,15 +2,17 @@
 //
 // fb_net_parse: what a frame is, from its first beat.
 //
-// What:        reads Ethernet, one VLAN tag, IPv4, UDP, ICMP, ARP and MAC control headers. Whatever
-//              it says of addresses and ports is what the frame says: the checksums are
-//              fb_net_filter's.
+// What:        reads Ethernet, one VLAN tag, IPv4, IPv6, UDP, ICMP, ICMPv6, ARP and MAC control headers.
+//              Whatever it says of addresses and ports is what the frame says: the checksums are
+//              fb_net_filter's, and what a neighbour solicitation has in its second beat.
 // Handshake:   no ready; `headers` and `pause` are those of the first beat that was there last.
 // Latency:     1 cycle.
 // Throughput:  a frame in every cycle.
-// Limits:      destination is our address or broadcast, for UDP also one multicast group, for pause also
-//              its own address. Settings change only while no frame is expected. 512-bit registers: none.
-// Does not implement: two tags, IPv6, IPv4 options, joining the group (IGMP).
+// Limits:      destination is our address or broadcast, for UDP also one multicast group each of IPv4 and
+//              IPv6, for pause also its own address. Settings change only while no frame is expected.
+//              512-bit registers: none.
+// Does not implement: two tags, options, extension headers, joining the group (IGMP, MLD), defending
+//              our IPv6 address against a host that wants the same (RFC 4862 5.4).
 
 `default_nettype none
 
@@ -20,13 +22,15 @@ module fb_net_parse
 (
     input wire clk,
 
-    input wire [47:0] cfg_mac,       // our addresses
-    input wire [31:0] cfg_ip,
-    input wire [31:0] cfg_group,     // an IPv4 multicast group that is received as well
-    input wire [31:0] cfg_peer_ip,   // who receives what we send
-    input wire [15:0] cfg_port,      // UDP port that is ours
-    input wire        cfg_priority,  // priority pause counts, not pause
-    input wire [ 2:0] cfg_class,     // the class that we send in
+    input wire [ 47:0] cfg_mac,       // our addresses, 0 in cfg_ip6: none
+    input wire [ 31:0] cfg_ip,
+    input wire [127:0] cfg_ip6,
+    input wire [ 31:0] cfg_group,     // multicast groups that are received as well
+    input wire [127:0] cfg_group6,
+    input wire [ 31:0] cfg_peer_ip,   // who receives what we send
+    input wire [ 15:0] cfg_port,      // UDP port that is ours
+    input wire         cfg_priority,  // priority pause counts, not pause
+    input wire [  2:0] cfg_class,     // the class that we send in
 
     input wire                      s_valid,  // first beat of a frame
     input wire [USER_DATA_BITS-1:0] s_data,
@@ -38,25 +42,34 @@ module fb_net_parse
   localparam logic [47:0] BROADCAST = '1;
   localparam logic [15:0] ARP_ETHERNET = 16'd1, ARP_SIZES = 16'h0604;
   localparam logic [15:0] ARP_REQUEST = 16'd1, ARP_REPLY = 16'd2;
-  localparam logic [7:0] ECHO_REQUEST = 8'd8;
+  localparam logic [7:0] ECHO_REQUEST = 8'd8, ECHO_REQUEST_6 = 8'd128;
+  localparam logic [15:0] SOLICITATION = {8'd135, 8'd0};  // type and code
+  localparam logic [7:0] HOPS_OF_LINK = 8'd255;  // no router has passed it on (RFC 4861 7.1.1)
   localparam logic [3:0] MULTICAST = 4'he;  // the upper bits of all IPv4 groups ...
   localparam logic [24:0] MULTICAST_MAC = {24'h01005e, 1'b0};  // ... and of their MAC addresses
+  localparam logic [7:0] MULTICAST_6 = 8'hff;  // the same of IPv6 (RFC 2464 7)
+  localparam logic [15:0] MULTICAST_6_MAC = 16'h3333;
+  // Who has an address is asked of a group that its last three bytes name (RFC 4291 2.7.1).
+  localparam logic [103:0] SOLICITED = 104'hff02_0000_0000_0000_0000_0001_ff;
   localparam logic [7:0] IPV4_PLAIN = 8'h45;  // version 4, a header without options
+  localparam logic [3:0] IPV6 = 4'd6;
+  localparam logic [7:0] HOPS = 8'd0, ROUTING = 8'd43, FRAGMENT = 8'd44, OPTIONS = 8'd60;
 
   // What a field says by itself; a cycle later it is seen what they make together.
   typedef struct packed {
-    logic raw, arp, ipv4, mac_control;  // EtherType
+    logic raw, arp, ipv4, ipv6, mac_control;  // EtherType
     logic pause, priority_pause;  // opcode
-    logic ip_plain, whole, first, is_udp, icmp, port, echo;
+    logic ip_plain, whole, first, is_udp, icmp, port, echo, solicit;
     logic ip_long;
-    logic [15:0] ip_bytes, udp_bytes;
+    logic [16:0] ip_bytes;
+    logic [15:0] udp_bytes;
     logic unsummed;
   } fields_t;
 
   // What takes more levels to see.
   typedef struct packed {
     logic arp, arp_request, arp_reply, arp_ours, arp_peer;
-    logic ip_ours, ip_group;
+    logic ip_ours, ip_group, ip6_ours, ip6_group, ip6_solicited, ip6_sender;
   } matches_t;
 
   // From the EtherType on.
@@ -65,26 +78,35 @@ module fb_net_parse
   function automatic fields_t fields_of(input logic [8*RestBytes-1:0] rest);
     logic [USER_DATA_BITS-1:0] all;
     logic [15:0] ethertype, opcode;
+    logic [7:0] next;
+    logic v6, extended;
     all = USER_DATA_BITS'(rest);
     ethertype = be16(all, 0);
     opcode = be16(all, 2);
+    v6 = ethertype == ETHERTYPE_IPV6;
+    next = v6 ? all[8*8+:8] : all[8*11+:8];
+    extended = v6 && (next inside {HOPS, ROUTING, OPTIONS});
     fields_of.raw = ethertype == ETHERTYPE_FOREBAY;
     fields_of.arp = ethertype == ETHERTYPE_ARP;
     fields_of.ipv4 = ethertype == ETHERTYPE_IPV4;
     fields_of.mac_control = ethertype == ETHERTYPE_MAC_CONTROL;
     fields_of.pause = opcode == PAUSE_OPCODE;
     fields_of.priority_pause = opcode == PAUSE_PRIORITY_OPCODE;
-    fields_of.ip_plain = all[8*2+:8] == IPV4_PLAIN;
+    fields_of.ipv6 = v6;
+    fields_of.ip_plain = v6 ? all[8*2+4+:4] == IPV6 && !extended : all[8*2+:8] == IPV4_PLAIN;
     fields_of.whole = (be16(all, 8) & 16'h3fff) == '0;  // no more fragments, no offset
     fields_of.first = (be16(all, 8) & 16'h1fff) == '0;  // no offset
-    fields_of.is_udp = all[8*11+:8] == PROTOCOL_UDP;
-    fields_of.icmp = all[8*11+:8] == PROTOCOL_ICMP;
-    fields_of.port = be16(all, 24) == cfg_port;
-    fields_of.echo = all[8*22+:8] == ECHO_REQUEST;
-    fields_of.ip_bytes = be16(all, 4);
-    fields_of.ip_long = fields_of.ip_bytes >= 16'(USER_BEAT_BYTES);
-    fields_of.udp_bytes = be16(all, 26);
-    fields_of.unsummed = be16(all, 28) == '0;
+    if (v6) {fields_of.whole, fields_of.first} = {2{next != FRAGMENT}};
+    fields_of.is_udp = next == PROTOCOL_UDP || extended || (v6 && next == FRAGMENT);  // or can be
+    fields_of.icmp = next == (v6 ? PROTOCOL_ICMPV6 : PROTOCOL_ICMP);
+    fields_of.port = be16(all, v6 ? 44 : 24) == cfg_port;
+    fields_of.echo = v6 ? all[8*42+:8] == ECHO_REQUEST_6 : all[8*22+:8] == ECHO_REQUEST;
+    fields_of.solicit = v6 && be16(all, 42) == SOLICITATION && all[8*9+:8] == HOPS_OF_LINK;
+    fields_of.ip_bytes = v6 ? 17'(be16(all, 6)) + 17'(IPV6_BYTES) : 17'(be16(all, 4));
+    fields_of.ip_long = v6 ? be16(all, 6) >= 16'(USER_BEAT_BYTES) - 16'(IPV6_BYTES) :
+        be16(all, 4) >= 16'(USER_BEAT_BYTES);
+    fields_of.udp_bytes = be16(all, v6 ? 46 : 26);
+    fields_of.unsummed = !v6 && be16(all, 28) == '0;  // IPv6 has no such thing
   endfunction
 
   function automatic matches_t matches_of(input logic [8*RestBytes-1:0] rest);
@@ -98,11 +120,15 @@ module fb_net_parse
     matches_of.arp_ours = {be16(all, 26), be16(all, 28)} == cfg_ip;
     matches_of.ip_ours = {be16(all, 18), be16(all, 20)} == cfg_ip;
     matches_of.ip_group = {be16(all, 18), be16(all, 20)} == cfg_group;
+    matches_of.ip6_sender = be128(all, 10) != '0;
+    matches_of.ip6_ours = be128(all, 26) == cfg_ip6;
+    matches_of.ip6_group = be128(all, 26) == cfg_group6;
+    matches_of.ip6_solicited = be128(all, 26) == {SOLICITED, cfg_ip6[23:0]};
   endfunction
 
   // Fields are read as if there were a VLAN tag and as if there were none, while that is compared;
   // what is wide is chosen a cycle later.
-  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q, group_q;
+  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q, group_q, group6_q, solicited_q, has_ip6_q;
   logic [8*RestBytes-1:0] plain;
   logic [47:0] destination;
   fields_t f;
@@ -123,15 +149,23 @@ module fb_net_parse
       pause_group_q <= destination == PAUSE_ADDRESS;
       // RFC 1112 6.4: 23 bits of the group stand in its MAC address.
       group_q <= cfg_group[31:28] == MULTICAST && destination == {MULTICAST_MAC, cfg_group[22:0]};
+      group6_q <= cfg_group6[127:120] == MULTICAST_6 &&
+          destination == {MULTICAST_6_MAC, cfg_group6[31:0]};
+      solicited_q <= destination == {MULTICAST_6_MAC, SOLICITED[7:0], cfg_ip6[23:0]};
+      has_ip6_q <= cfg_ip6 != '0;
     end
   end
 
-  logic known, ip, udp, echo, arp, mac_control;
+  logic known, to_us_6, ip, udp, echo, solicit, arp, mac_control;
   assign known = ours_q || broadcast_q;
-  assign ip = f.ipv4 && ((known && m.ip_ours) || (group_q && m.ip_group));
+  assign to_us_6 = f.ipv6 && has_ip6_q && ours_q && m.ip6_ours;
+  assign ip = (f.ipv4 && ((known && m.ip_ours) || (group_q && m.ip_group))) || to_us_6 ||
+      (f.ipv6 && group6_q && m.ip6_group);
   // Behind options, and in a later fragment, nobody knows where the port is, or if.
   assign udp = ip && f.is_udp && (!f.ip_plain || !f.first || f.port);
-  assign echo = ip && !group_q && f.icmp && f.echo;
+  assign echo = ip && !group_q && !group6_q && f.icmp && f.echo && (f.ipv4 || m.ip6_sender);
+  assign solicit = f.icmp && f.solicit && f.ip_plain && m.ip6_sender && has_ip6_q &&
+      (to_us_6 || (f.ipv6 && solicited_q && m.ip6_solicited));
   // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
   // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
   assign arp = known && f.arp && m.arp && m.arp_ours;
@@ -140,12 +174,13 @@ module fb_net_parse
 
   always_comb begin : read_headers
     headers = '{
-        ip_long: f.ip_long,
         kind: KIND_ALIEN,
         vlan: vlan_q,
-        ip: udp || echo,
+        ipv6: f.ipv6,
+        ip: udp || echo || solicit,
         ip_bad: !f.ip_plain,
         fragment: !f.whole,
+        ip_long: f.ip_long,
         ip_bytes: f.ip_bytes,
         udp_bytes: f.udp_bytes,
         unsummed: f.unsummed
@@ -156,6 +191,7 @@ module fb_net_parse
       arp && ours_q && m.arp_reply && m.arp_peer: headers.kind = KIND_ANSWER;
       udp: headers.kind = KIND_UDP;
       echo: headers.kind = KIND_ECHO;
+      solicit: headers.kind = KIND_SOLICIT;
       mac_control: headers.kind = KIND_PAUSE;
       default: headers.kind = KIND_ALIEN;
     endcase

@@ -9,23 +9,25 @@ package fb_net_pkg;
   // What a frame is, as far as its headers say.
   typedef enum logic [2:0] {
     KIND_ALIEN,  // for somebody else
-    KIND_RAW,    // payload straight on Ethernet
-    KIND_UDP,    // payload behind UDP
-    KIND_ARP,    // a request for our address
-    KIND_ECHO,   // an ICMP echo request
+    KIND_RAW,  // payload straight on Ethernet
+    KIND_UDP,  // payload behind UDP
+    KIND_ARP,  // a request for our address
+    KIND_ECHO,  // an ICMP echo request
     KIND_PAUSE,  // pause, or priority pause
-    KIND_ANSWER  // the receiver of what we send answers our ARP request
+    KIND_ANSWER,  // the receiver of what we send answers our ARP request
+    KIND_SOLICIT  // a neighbour solicitation of IPv6, which is a request too
   } kind_e;
 
   // The first beat's headers, read.
   typedef struct packed {
-    logic ip_long;  // the IPv4 datagram has 64 bytes or more
     kind_e kind;
     logic vlan;  // there is a VLAN tag
-    logic ip;  // an IPv4 header follows
-    logic ip_bad;  // and it is none, or has options
+    logic ipv6;  // IPv6, else IPv4, where
+    logic ip;  // an IP header follows
+    logic ip_bad;  // and it is none, or has options or extension headers
     logic fragment;
-    logic [15:0] ip_bytes;  // total length in the IPv4 header
+    logic ip_long;  // the IP datagram has 64 bytes or more
+    logic [16:0] ip_bytes;  // its length with its header
     logic [15:0] udp_bytes;  // length in the UDP header
     logic unsummed;  // the UDP checksum is 0: there is none
   } headers_t;
@@ -45,6 +47,11 @@ package fb_net_pkg;
   // The word at a byte of a beat, in wire order.
   function automatic logic [15:0] be16(input logic [511:0] data, input int unsigned at);
     return {data[8*at+:8], data[8*at+8+:8]};
+  endfunction
+
+  // The IPv6 address at a byte of a beat, its first byte the highest.
+  function automatic logic [127:0] be128(input logic [511:0] data, input int unsigned at);
+    for (int unsigned i = 0; i < 16; i++) be128[8*(15-i)+:8] = data[8*(at+i)+:8];
   endfunction
 
   // TKEEP of a beat with 0 to 64 bytes.

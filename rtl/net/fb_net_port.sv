@@ -230,11 +230,15 @@ module fb_net_port
   logic [USER_DATA_BITS-1:0] frame_data;
   headers_t frame_headers;
   pause_t pause;
+  logic [15:0] frame_source_sum;
   logic [3:0] frame_arrival, arrival, place;
   logic [13:0] frame_bytes, arrived_bytes, placed_bytes;
   logic [LevelBits-1:0] level, taken;
   logic packets_open;
   logic [$clog2(Streams * StreamBeats):0] held;
+
+  logic [127:0] cfg_ip6;
+  assign cfg_ip6 = {out.ip6_high.high.value, out.ip6_low.low.value};
 
   fb_net_receive #(
       .Beats(ReceiveBeats),
@@ -246,7 +250,9 @@ module fb_net_port
       .rst_mac,
       .cfg_mac(out.address.mac.value),
       .cfg_ip(out.filter.ip.value),
+      .cfg_ip6,
       .cfg_group(out.group.ip.value),
+      .cfg_group6({out.group6_high.high.value, out.group6_low.low.value}),
       .cfg_peer_ip(out.send.ip.value),
       .cfg_port(out.filter.port.value),
       .cfg_stream(out.filter.stream.value),
@@ -271,6 +277,7 @@ module fb_net_port
       .m_frame_data(frame_data),
       .m_frame_beat_bytes(),
       .m_frame_headers(frame_headers),
+      .m_frame_source_sum(frame_source_sum),
       .m_frame_arrival(frame_arrival),
       .m_frame_bytes(frame_bytes),
       .pause,
@@ -343,11 +350,13 @@ module fb_net_port
       .clk(clk_mac),
       .rst(rst_mac),
       .cfg_mac(out.address.mac.value),
+      .cfg_ip6,
       .s_valid(frame_valid),
       .s_first(frame_first),
       .s_last(frame_last),
       .s_data(frame_data),
       .s_headers(frame_headers),
+      .s_source_sum(frame_source_sum),
       .s_arrival(frame_arrival),
       .s_bytes(frame_bytes),
       .m_axis_answer_tvalid(answer_valid),

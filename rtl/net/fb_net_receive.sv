@@ -33,21 +33,23 @@ module fb_net_receive
 
     input wire time_t now,
 
-    input wire [47:0] cfg_mac,       // our addresses
+    input wire [47:0] cfg_mac,  // our addresses, 0 in cfg_ip6: none
     input wire [31:0] cfg_ip,
-    input wire [31:0] cfg_group,     // an IPv4 multicast group that is received as well
-    input wire [31:0] cfg_peer_ip,   // who receives what we send
-    input wire [15:0] cfg_port,      // UDP port that is ours
-    input wire [15:0] cfg_stream,    // the first stream that is taken
-    input wire [ 4:0] cfg_streams,   // how many are, from that one on
-    input wire [31:0] cfg_gather,    // cycles of clk after which a stream that waits is late
-    input wire [31:0] cfg_idle,      // cycles of clk without a frame that end an extent; 0: none do
-    input wire [13:0] cfg_giant,     // bytes of the longest frame, at most 16382
-    input wire        cfg_priority,  // priority pause counts, not pause
-    input wire [ 2:0] cfg_class,     // the class that we send in
-    input wire        cfg_packets,   // whole frames as a capture, and of its chunks ...
-    input wire [ 7:0] cfg_pages,     // ... pages of 4 KiB
-    input wire [31:0] cfg_wait,      // ... and cycles of clk after which one ends; 0: none does
+    input wire [127:0] cfg_ip6,
+    input wire [31:0] cfg_group,  // multicast groups that are received as well
+    input wire [127:0] cfg_group6,
+    input wire [31:0] cfg_peer_ip,  // who receives what we send
+    input wire [15:0] cfg_port,  // UDP port that is ours
+    input wire [15:0] cfg_stream,  // the first stream that is taken
+    input wire [4:0] cfg_streams,  // how many are, from that one on
+    input wire [31:0] cfg_gather,  // cycles of clk after which a stream that waits is late
+    input wire [31:0] cfg_idle,  // cycles of clk without a frame that end an extent; 0: none do
+    input wire [13:0] cfg_giant,  // bytes of the longest frame, at most 16382
+    input wire cfg_priority,  // priority pause counts, not pause
+    input wire [2:0] cfg_class,  // the class that we send in
+    input wire cfg_packets,  // whole frames as a capture, and of its chunks ...
+    input wire [7:0] cfg_pages,  // ... pages of 4 KiB
+    input wire [31:0] cfg_wait,  // ... and cycles of clk after which one ends; 0: none does
 
     input wire                       s_axis_mac_tvalid,
     input wire [ USER_DATA_BITS-1:0] s_axis_mac_tdata,
@@ -62,6 +64,7 @@ module fb_net_receive
     output logic     [USER_DATA_BITS-1:0] m_frame_data,
     output logic     [               6:0] m_frame_beat_bytes,
     output headers_t                      m_frame_headers,
+    output logic     [              15:0] m_frame_source_sum,
     output logic     [               3:0] m_frame_arrival,
     output logic     [              13:0] m_frame_bytes,
     output pause_t                        pause,
@@ -97,7 +100,9 @@ module fb_net_receive
       .rst(rst_mac),
       .cfg_mac,
       .cfg_ip,
+      .cfg_ip6,
       .cfg_group,
+      .cfg_group6,
       .cfg_peer_ip,
       .cfg_port,
       .cfg_giant,
@@ -114,6 +119,7 @@ module fb_net_receive
       .m_data(m_frame_data),
       .m_beat_bytes(m_frame_beat_bytes),
       .m_headers(m_frame_headers),
+      .m_source_sum(m_frame_source_sum),
       .m_arrival(m_frame_arrival),
       .m_bytes(m_frame_bytes),
       .pause

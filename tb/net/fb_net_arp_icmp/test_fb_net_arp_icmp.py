@@ -3,26 +3,38 @@
 
 from __future__ import annotations
 
+import ipaddress
 import random
 
 import cocotb
 from cocotb.triggers import FallingEdge, with_timeout
 from cocotbext.axi import AxiStreamSink
 from scapy.layers.inet import ICMP, IP
-from scapy.layers.l2 import ARP, Ether
+from scapy.layers.inet6 import (
+    ICMPv6EchoReply,
+    ICMPv6EchoRequest,
+    ICMPv6ND_NA,
+    ICMPv6ND_NS,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptSrcLLAddr,
+    ICMPv6NDOptUnknown,
+    IPv6,
+)
+from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
+from scapy.utils import checksum
 
 import frames
 import harness
 from forebay import spec
-from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, ether, wire
+from frames import OUR_IP, OUR_IP6, OUR_MAC, PEER_IP, PEER_IP6, PEER_MAC, ether, wire
 from runner import simulate
 
 BEAT = spec.USER_BEAT_BYTES
-# Bits of headers_t that the module looks at, and kinds.
-KIND_AT, VLAN_AT = 37, 36
-ALIEN, UDP, ARPS, ECHO = 0, 2, 3, 4
+ALIEN, UDP, ARPS, ECHO, SOLICIT = "ALIEN", "UDP", "ARP", "ECHO", "SOLICIT"
 MOST = 64 * BEAT
+SUMMED = 38
+"""Cycles until the sum of our addresses is there."""
 
 
 def arp(vlan: int | None) -> Packet:
@@ -36,6 +48,42 @@ def ping(vlan: int | None, size: int) -> Packet:
     number = {"id": random.getrandbits(16), "seq": random.getrandbits(16)}
     request = ICMP(type="echo-request", **number) / Raw(random.randbytes(size))
     return ether(vlan) / IP(src=PEER_IP, dst=OUR_IP, ttl=64) / request
+
+
+def ping6(vlan: int | None, size: int) -> Packet:
+    """Return an echo request over IPv6."""
+    number = {"id": random.getrandbits(16), "seq": random.getrandbits(16)}
+    request = ICMPv6EchoRequest(**number, data=random.randbytes(size))
+    return ether(vlan) / IPv6(src=PEER_IP6, dst=OUR_IP6) / request
+
+
+def address6() -> str:
+    """Return any address of one station, in whose sum there are carries."""
+    return str(ipaddress.IPv6Address(random.choice([0xFD77FFFF << 96, 0xFE80 << 112]) | carries()))
+
+
+def carries() -> int:
+    """Return 96 random bits, or bits that are nearly all ones or zeros."""
+    return random.choice([random.getrandbits(96), 2**96 - 1 - random.randrange(9), 1])
+
+
+def solicit(vlan: int | None, ours: str = OUR_IP6) -> Packet:
+    """Return a neighbour solicitation for our address, to its group or to it, reserved bits set."""
+    group = random.random() < 0.5
+    low = ipaddress.IPv6Address(ours).packed[-3:]
+    head = IPv6(src=address6(), dst=ours, tc=random.getrandbits(8), fl=random.getrandbits(20))
+    mac = OUR_MAC
+    if group:
+        head.dst = str(ipaddress.IPv6Address(bytes.fromhex("ff0200000000000000000001ff") + low))
+        mac = "33:33:ff:" + low.hex(":")
+    asked = ICMPv6ND_NS(tgt=ours, res=random.getrandbits(32))
+    some = [
+        ICMPv6NDOptSrcLLAddr(lladdr=PEER_MAC),
+        ICMPv6NDOptUnknown(type=14, len=1, data=random.randbytes(6)),
+    ]
+    for option in random.choice([[], some[:1], some, some[::-1], some * 3]):
+        asked /= option
+    return ether(vlan, dst=mac) / head / asked
 
 
 class Bench:
@@ -59,7 +107,7 @@ class Bench:
             await FallingEdge(self.dut.clk)
             self.unanswered += int(self.dut.unanswered.value)
 
-    async def send(self, frame: bytes, kind: int, vlan: bool, good: bool = True) -> None:
+    async def send(self, frame: bytes, kind: str, vlan: bool, good: bool = True) -> None:
         """Drive one frame, without a gap."""
         dut = self.dut
         for at in range(0, len(frame), BEAT):
@@ -67,8 +115,13 @@ class Bench:
             dut.s_first.value = at == 0
             dut.s_last.value = at + BEAT >= len(frame)
             dut.s_data.value = int.from_bytes(frame[at : at + BEAT], "little")
-            dut.s_headers.value = kind << KIND_AT | vlan << VLAN_AT
-            asks = good and kind in (ARPS, ECHO)
+            ipv6 = IPv6 in Ether(frame)
+            dut.s_headers.value = frames.headers(kind, vlan=vlan, ipv6=ipv6)
+            dut.s_source_sum.value = random.getrandbits(16)
+            if at == 0 and ipv6:
+                source = frame[spec.ETHERNET_BYTES + vlan * spec.VLAN_BYTES + 8 :][:16]
+                dut.s_source_sum.value = 0xFFFF - checksum(source)
+            asks = good and kind in (ARPS, ECHO, SOLICIT)
             dut.s_arrival.value = spec.ARRIVAL_REQUEST if asks else spec.ARRIVAL_DAMAGED
             dut.s_bytes.value = len(frame)
             await harness.step(dut.clk)
@@ -86,6 +139,38 @@ def check_arp(request: bytes, answer: bytes) -> None:
     assert (told[ARP].op, told[ARP].hwsrc, told[ARP].psrc) == (2, OUR_MAC, OUR_IP)
     assert (told[ARP].hwdst, told[ARP].pdst) == (PEER_MAC, PEER_IP)
     assert told[ARP].answers(asked[ARP]) and len(answer) == len(request)
+
+
+def check_checksum6(told: Ether, layer: type) -> None:
+    """Hold the checksum of ICMPv6 against scapy's; 0 and 0xffff are the same."""
+    fresh = told.copy()
+    del fresh[layer].cksum
+    assert told[layer].cksum % 0xFFFF == Ether(bytes(fresh))[layer].cksum % 0xFFFF
+
+
+def check_ping6(request: bytes, answer: bytes) -> None:
+    """Hold the answer to an echo request over IPv6 against what scapy makes of it."""
+    asked, told = Ether(request), Ether(answer)
+    assert (told.dst, told.src) == (PEER_MAC, OUR_MAC)
+    assert (told[IPv6].src, told[IPv6].dst) == (OUR_IP6, PEER_IP6)
+    assert told[IPv6].answers(asked[IPv6]) and len(answer) == len(request)
+    reply, request = told[ICMPv6EchoReply], asked[ICMPv6EchoRequest]
+    assert (reply.id, reply.seq, reply.data) == (request.id, request.seq, request.data)
+    check_checksum6(told, ICMPv6EchoReply)
+
+
+def check_solicit(request: bytes, answer: bytes) -> None:
+    """Hold an advertisement against what RFC 4861 wants of one that was asked for."""
+    asked, told = Ether(request), Ether(answer)
+    assert (told.dst, told.src) == (PEER_MAC, OUR_MAC)
+    assert (Dot1Q in told) == (Dot1Q in asked)
+    head = told[IPv6]
+    assert (head.src, head.dst, head.hlim) == (OUR_IP6, asked[IPv6].src, 255)
+    tells = told[ICMPv6ND_NA]
+    assert (tells.R, tells.S, tells.O, tells.res, tells.tgt) == (0, 1, 1, 0, OUR_IP6)
+    assert tells.answers(asked[ICMPv6ND_NS]) and tells[ICMPv6NDOptDstLLAddr].lladdr == OUR_MAC
+    assert head.plen == 32 and len(answer) == 86 + 4 * (Dot1Q in told)
+    check_checksum6(told, ICMPv6ND_NA)
 
 
 def check_ping(request: bytes, answer: bytes) -> None:
@@ -113,16 +198,41 @@ async def answers(dut, stall: float) -> None:
     await bench.start()
     if stall:
         bench.sink.set_pause_generator(harness.stalls(stall))
-    for _ in range(100):
+    await harness.step(dut.clk, SUMMED)
+    for _ in range(150):
         vlan = random.choice([None, 9])
         size = random.choice([0, 14, 18, 56, 1472, 3900, random.randrange(3900)])
-        request = wire(arp(vlan)) if random.random() < 0.4 else wire(ping(vlan, size))
-        kind = ARPS if ARP in Ether(request) else ECHO
+        packet, kind, check = random.choice(
+            [
+                (arp(vlan), ARPS, check_arp),
+                (ping(vlan, size), ECHO, check_ping),
+                (ping6(vlan, size), ECHO, check_ping6),
+                (solicit(vlan), SOLICIT, check_solicit),
+            ]
+        )
+        request = wire(packet)
         await bench.send(request, random.choice([ALIEN, UDP]), vlan is not None)
         await bench.send(request, kind, vlan is not None, good=False)
         await bench.send(request, kind, vlan is not None)
-        (check_arp if kind == ARPS else check_ping)(request, await bench.answer())
+        check(request, await bench.answer())
     assert bench.sink.empty() and not bench.unanswered
+
+
+@cocotb.test()
+async def every_address(dut) -> None:
+    """The sum of an advertisement follows the addresses that are set, with any carries."""
+    bench = Bench(dut)
+    await bench.start()
+    for _ in range(30):
+        address, mac = carries() << 32 | random.getrandbits(32), random.getrandbits(48)
+        dut.cfg_ip6.value, dut.cfg_mac.value = address, mac
+        await harness.step(dut.clk, SUMMED)
+        ours = str(ipaddress.IPv6Address(address))
+        await bench.send(wire(solicit(None, ours)), SOLICIT, False)
+        told = Ether(await bench.answer())
+        assert told[ICMPv6NDOptDstLLAddr].lladdr == mac.to_bytes(6, "big").hex(":") == told.src
+        assert told[IPv6].src == ours == told[ICMPv6ND_NA].tgt
+        check_checksum6(told, ICMPv6ND_NA)
 
 
 @cocotb.test()

@@ -12,13 +12,11 @@ from scapy.packet import Packet
 import frames
 import harness
 from forebay import spec
-from frames import raw, udp, wire
+from frames import raw, udp, udp6, wire
 from runner import simulate
 
 BEAT = spec.USER_BEAT_BYTES
-ALIEN, RAW, UDP = 0, 1, 2
-# Bits of headers_t that the module looks at.
-KIND_AT, VLAN_AT, IP_BYTES_AT = 37, 36, 17
+ALIEN, RAW, UDP = "ALIEN", "RAW", "UDP"
 
 
 class Bench:
@@ -55,10 +53,13 @@ class Bench:
                 self.found.append((int(dut.m_arrival.value), int(dut.m_frame.value), data))
                 data = b""
 
-    async def send(self, packet: Packet, kind: int, vlan: bool, arrival: int, idle: float) -> None:
+    async def send(self, packet: Packet, kind: str, vlan: bool, arrival: int, idle: float) -> None:
         """Drive one frame, taken as it is or not as `whole` says; what comes later is noise."""
         dut, frame = self.dut, wire(packet)
-        inner = len(packet["IP"]) if kind == UDP else random.getrandbits(16)
+        ipv6 = "IPv6" in packet
+        inner = random.getrandbits(17)
+        if kind == UDP:
+            inner = len(packet["IPv6" if ipv6 else "IP"])
         for at in range(0, len(frame), BEAT):
             while random.random() < idle:
                 dut.s_valid.value = 0
@@ -72,7 +73,7 @@ class Bench:
                 | random.getrandbits(512) << (8 * len(beat)) & (1 << 512) - 1
             )
             dut.s_beat_bytes.value = len(beat)
-            dut.s_headers.value = kind << KIND_AT | vlan << VLAN_AT | inner << IP_BYTES_AT
+            dut.s_headers.value = frames.headers(kind, vlan=vlan, ipv6=ipv6, ip_bytes=inner)
             dut.s_arrival.value = arrival
             dut.s_bytes.value = len(frame)
             dut.cfg_whole.value = random.getrandbits(1) if at else self.whole
@@ -88,10 +89,14 @@ async def any_datagram(dut) -> None:
     await bench.start()
     due = []
     for _ in range(500):
-        size = random.choice([33, 45, 46, 47, 54, 55, 64, 128, random.randrange(33, 9000)])
+        # Behind IPv6 a datagram begins in the last two bytes of the first beat, or in the second
+        # one behind two bytes: those of 62, 66, 126 end with a beat.
+        sizes = [33, 45, 46, 47, 54, 55, 62, 63, 64, 65, 66, 67, 126, 127, 128]
+        size = random.choice([*sizes, random.randrange(33, 9000)])
         datagram, vlan = random.randbytes(size), random.random() < 0.5
         kind = random.choice([RAW, UDP, ALIEN])
-        packet = (udp if kind == UDP else raw)(datagram, 3 if vlan else None)
+        make = raw if kind == RAW else random.choice([udp, udp6])
+        packet = make(datagram, 3 if vlan else None)
         arrival = random.choice([spec.ARRIVAL_DATAGRAM, spec.ARRIVAL_DATAGRAM, spec.ARRIVAL_LENGTH])
         if kind == ALIEN:
             arrival, datagram = spec.ARRIVAL_ALIEN, b""
@@ -125,12 +130,13 @@ async def whole_frames(dut) -> None:
         datagram, vlan = random.randbytes(size), random.random() < 0.5
         idle = random.choice([0.0, 0.4])
         if not bench.whole:
-            packet = udp(datagram, 3 if vlan else None)
+            packet = random.choice([udp, udp6])(datagram, 3 if vlan else None)
             await bench.send(packet, UDP, vlan, spec.ARRIVAL_DATAGRAM, idle)
             due.append((spec.ARRIVAL_DATAGRAM, len(wire(packet)), 0, datagram))
             continue
-        packet = random.choice([udp, raw])(datagram, random.choice([None, 3]))
-        kind = UDP if packet.haslayer("UDP") else random.choice([ALIEN, RAW, 3, 4, 5])
+        packet = random.choice([udp, udp6, raw])(datagram, random.choice([None, 3]))
+        others = [ALIEN, RAW, "ARP", "ECHO", "PAUSE"]
+        kind = UDP if packet.haslayer("UDP") else random.choice(others)
         arrival = number % spec.ARRIVAL_OVERFLOW
         await bench.send(packet, kind, vlan, arrival, idle)
         taken = arrival not in refused

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import random
 from collections.abc import Callable
 
@@ -10,14 +11,37 @@ import cocotb
 from cocotb.triggers import FallingEdge
 from cocotbext.axi import AxiStreamSource
 from scapy.layers.inet import ICMP, IP, UDP, IPOption_RR, fragment
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import (
+    ICMPv6EchoReply,
+    ICMPv6EchoRequest,
+    ICMPv6ND_NS,
+    ICMPv6NDOptSrcLLAddr,
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+)
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
+from scapy.utils import checksum
 
 import frames
 import harness
 from forebay import spec
-from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, ether, raw, udp, wire
+from frames import (
+    OUR_IP,
+    OUR_IP6,
+    OUR_MAC,
+    PEER_IP,
+    PEER_IP6,
+    PEER_MAC,
+    ether,
+    raw,
+    udp,
+    udp6,
+    wire,
+)
 from runner import simulate
 
 LATENCY = 7
@@ -97,6 +121,63 @@ def to_group(dst: str = GROUP, mac: str = GROUP_MAC, upper: Packet | None = None
     return wire(ether(tag(), dst=mac) / IP(src=PEER_IP, dst=dst) / upper)
 
 
+GROUP6, GROUP6_MAC = "ff15::8901:203", "33:33:89:01:02:03"
+SAME_MAC6 = "ff15::1:8901:203"
+ASKED6, ASKED6_MAC = "ff02::1:ffb7:c8d9", "33:33:ff:b7:c8:d9"
+"""The group of who has our IPv6 address."""
+
+
+def to_us6(upper: Packet, vlan: int | None = None, **fields: object) -> Packet:
+    """Return a frame with this behind an IPv6 header to us."""
+    return ether(vlan or tag()) / IPv6(**({"src": PEER_IP6, "dst": OUR_IP6} | fields)) / upper
+
+
+def some_udp6(**fields: object) -> Packet:
+    """Return a good UDP frame over IPv6 of any size, with or without a tag."""
+    return udp6(datagram(8952), tag(), **fields)
+
+
+def to_group6(dst: str = GROUP6, mac: str = GROUP6_MAC, upper: Packet | None = None) -> bytes:
+    """Return a frame to an IPv6 multicast group."""
+    upper = upper or UDP(dport=frames.PORT) / Raw(datagram(8952))
+    return wire(ether(tag(), dst=mac) / IPv6(src=PEER_IP6, dst=dst) / upper)
+
+
+def ping6(size: int) -> Packet:
+    """Return an echo request over IPv6."""
+    return ICMPv6EchoRequest(id=3, seq=9, data=random.randbytes(size))
+
+
+def solicit(mac: str = ASKED6_MAC, tgt: str = OUR_IP6, **fields: object) -> Packet:
+    """Return a neighbour solicitation to the group of our address, tagged or not."""
+    usual = {"src": PEER_IP6, "dst": ASKED6, "hlim": 255} | fields
+    asked = ICMPv6ND_NS(tgt=tgt, code=random.choice(usual.pop("code", [0])))
+    if random.random() < 0.7:
+        asked /= ICMPv6NDOptSrcLLAddr(lladdr=PEER_MAC)
+    return ether(usual.pop("vlan", tag()), dst=mac) / IPv6(**usual) / asked
+
+
+def nearly_unsummed(vlan: int | None) -> Packet:
+    """Return a UDP frame over IPv6 whose checksum is 0, which is the right sum, and forbidden."""
+    content = bytearray(datagram(1000)[:-1] + b"\0")
+    content += bytes(len(content) % 2)
+    probe = Ether(bytes(udp6(bytes(content), vlan)))
+    # What lacks to a sum of 0xffff goes into the last word.
+    last = int.from_bytes(content[-2:], "big") + probe[UDP].chksum
+    content[-2:] = (last % 0xFFFF).to_bytes(2, "big")
+    return udp6(bytes(content), vlan, chksum=0)
+
+
+def other_target(least: int = 24) -> str:
+    """Return an address that differs from ours in one bit, which our group does not tell."""
+    return str(ipaddress.IPv6Address(frames.number(OUR_IP6) ^ 1 << random.randrange(least, 128)))
+
+
+def extended(header: Packet) -> bytes:
+    """Return a UDP frame to us behind an extension header."""
+    return wire(to_us6(header / UDP(dport=frames.PORT) / Raw(datagram(8900))))
+
+
 # What comes, and what is to become of it.
 CASES: list[tuple[Callable[[], bytes], int]] = [
     (lambda: wire(some_udp()), spec.ARRIVAL_DATAGRAM),
@@ -127,7 +208,50 @@ CASES: list[tuple[Callable[[], bytes], int]] = [
     (lambda: to_group(mac="ff:ff:ff:ff:ff:ff"), spec.ARRIVAL_ALIEN),
     (lambda: to_group(upper=ICMP(type="echo-request") / Raw(bytes(40))), spec.ARRIVAL_ALIEN),
     (lambda: to_group(upper=UDP(dport=53) / Raw(datagram())), spec.ARRIVAL_ALIEN),
+    (lambda: wire(some_udp6()), spec.ARRIVAL_DATAGRAM),
+    (lambda: trailing(udp6(datagram(3000), tag())), spec.ARRIVAL_DATAGRAM),
+    (to_group6, spec.ARRIVAL_DATAGRAM),
+    (lambda: wire(to_us6(ping6(random.randrange(1400)))), spec.ARRIVAL_REQUEST),
+    (lambda: wire(solicit()), spec.ARRIVAL_REQUEST),
+    (lambda: wire(solicit(mac=OUR_MAC, dst=OUR_IP6)), spec.ARRIVAL_REQUEST),
     (lambda: wire(ether() / IPv6() / UDP(dport=frames.PORT)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us6(UDP(dport=frames.PORT), dst=other_target())), spec.ARRIVAL_ALIEN),
+    (lambda: wire(some_udp6(dport=53)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us6(UDP(dport=frames.PORT), nh=6)), spec.ARRIVAL_ALIEN),
+    (lambda: to_group6(dst=SAME_MAC6), spec.ARRIVAL_ALIEN),
+    (lambda: to_group6(dst=OUR_IP6), spec.ARRIVAL_ALIEN),
+    (lambda: to_group6(mac=OUR_MAC), spec.ARRIVAL_ALIEN),
+    (lambda: to_group6(mac="ff:ff:ff:ff:ff:ff"), spec.ARRIVAL_ALIEN),
+    (lambda: to_group6(mac="ff:ff:ff:ff:ff:ff", dst=OUR_IP6), spec.ARRIVAL_ALIEN),
+    (lambda: to_group6(upper=ping6(40)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us6(ping6(40), src="::")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us6(ICMPv6EchoReply(data=bytes(40)))), spec.ARRIVAL_ALIEN),
+    (lambda: wire(solicit(tgt=other_target())), spec.ARRIVAL_ALIEN),
+    # Two bytes of it are in the first beat.
+    (lambda: wire(solicit(tgt=other_target(112), vlan=None)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(solicit(mac=OUR_MAC)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(solicit(dst=OUR_IP6)), spec.ARRIVAL_ALIEN),
+    (lambda: wire(solicit(src="::")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(solicit(hlim=random.randrange(255))), spec.ARRIVAL_ALIEN),
+    (lambda: wire(solicit(code=range(1, 256))), spec.ARRIVAL_ALIEN),
+    (lambda: flipped(solicit(), ICMPv6ND_NS, random.choice([2, 3, 5])), 11),
+    (lambda: wire(solicit(plen=random.randrange(24))), spec.ARRIVAL_LENGTH),
+    (lambda: wire(solicit(plen=100)), spec.ARRIVAL_LENGTH),
+    (lambda: wire(some_udp6(chksum=0)), spec.ARRIVAL_UDP_CHECKSUM),
+    (lambda: wire(nearly_unsummed(tag())), spec.ARRIVAL_UDP_CHECKSUM),
+    (lambda: flipped(udp6(datagram(8952), tag()), UDP, 8 + random.randrange(33)), 11),
+    (lambda: flipped(udp6(datagram(8952), tag()), IPv6, 8 + random.randrange(16)), 11),
+    (lambda: short(udp6(datagram(8952), tag())), spec.ARRIVAL_LENGTH),
+    (lambda: wire(udp6(bytes(random.randrange(33)), tag())), spec.ARRIVAL_LENGTH),
+    (lambda: wire(some_udp6(len=40)), spec.ARRIVAL_LENGTH),
+    (lambda: wire(to_us6(UDP(dport=frames.PORT) / Raw(bytes(99)), plen=0xFFFF)), 10),
+    (lambda: wire(to_us6(UDP(dport=frames.PORT) / Raw(bytes(99)), plen=0)), 10),
+    (lambda: wire(to_us6(UDP(dport=frames.PORT) / Raw(bytes(99)), version=4)), 7),
+    (lambda: extended(IPv6ExtHdrHopByHop()), spec.ARRIVAL_IP_HEADER),
+    (lambda: extended(IPv6ExtHdrRouting()), spec.ARRIVAL_IP_HEADER),
+    (lambda: extended(IPv6ExtHdrDestOpt()), spec.ARRIVAL_IP_HEADER),
+    (lambda: extended(IPv6ExtHdrFragment(m=1)), spec.ARRIVAL_FRAGMENT),
+    (lambda: extended(IPv6ExtHdrFragment(offset=9)), spec.ARRIVAL_FRAGMENT),
     (lambda: wire(ether(1) / Dot1Q(vlan=2) / udp(datagram())[IP]), spec.ARRIVAL_ALIEN),
     (lambda: random.randbytes(random.randrange(60, 2000)), spec.ARRIVAL_ALIEN),
     (lambda: flipped(udp(datagram(), tag()), IP, 0), spec.ARRIVAL_IP_HEADER),
@@ -180,7 +304,7 @@ class Bench:
 
     async def watch(self) -> None:
         """Put frames together and note the verdicts and the cycles of the last beats."""
-        dut, data = self.dut, b""
+        dut, data, source_sum = self.dut, b"", 0
         while True:
             await FallingEdge(dut.clk)
             if dut.s_axis_mac_tvalid.value == 1 and dut.s_axis_mac_tlast.value == 1:
@@ -192,10 +316,16 @@ class Bench:
                 self.pauses.append(int(dut.pause.value) & 0xFFFF)
             if dut.m_valid.value == 1:
                 assert (dut.m_first.value == 1) == (not data)
+                if dut.m_first.value == 1:
+                    source_sum = int(dut.m_source_sum.value)
                 beat = int(dut.m_data.value).to_bytes(spec.USER_BEAT_BYTES, "little")
                 data += beat[: int(dut.m_beat_bytes.value)]
                 if dut.m_last.value == 1:
                     verdict = int(dut.m_arrival.value), int(dut.m_bytes.value)
+                    solicits = frames.KINDS[int(dut.m_headers.value) >> 40] == "SOLICIT"
+                    if solicits and verdict[0] == spec.ARRIVAL_REQUEST:
+                        source = ipaddress.IPv6Address(Ether(data)[IPv6].src).packed
+                        assert source_sum == 0xFFFF - checksum(source)
                     self.verdicts.append((*verdict, data))
                     self.left.append(harness.cycle())
                     data = b""
@@ -215,7 +345,7 @@ class Bench:
 async def every_cause(dut, idle: float) -> None:
     """Each frame has the verdict that its case says, in any order and at any pace."""
     bench = Bench(dut)
-    await bench.start(cfg_group=frames.number(GROUP))
+    await bench.start(cfg_group=frames.number(GROUP), cfg_group6=frames.number(GROUP6))
     if idle:
         bench.mac.set_pause_generator(harness.stalls(idle))
     due = []
@@ -244,8 +374,27 @@ async def no_group(dut) -> None:
         await bench.send(to_group())
         await bench.send(to_group(dst=address))
         await bench.settle()
+    for group in (0, frames.number("fd77::8901:203")):
+        dut.cfg_group6.value = group
+        await bench.send(to_group6())
+        await bench.send(to_group6(dst=str(ipaddress.IPv6Address(group))))
+        await bench.settle()
     assert {arrival for arrival, *_ in bench.verdicts} == {spec.ARRIVAL_ALIEN}
-    assert len(bench.verdicts) == 6
+    assert len(bench.verdicts) == 10
+
+
+@cocotb.test()
+async def no_address6(dut) -> None:
+    """Without an IPv6 address none is ours, not even that one."""
+    bench = Bench(dut)
+    await bench.start(cfg_ip6=0, cfg_group6=frames.number(GROUP6))
+    for upper in (UDP(dport=frames.PORT) / Raw(datagram(8952)), ping6(40), ICMPv6ND_NS(tgt="::")):
+        await bench.send(wire(to_us6(upper, dst="::", hlim=255)))
+    await bench.send(wire(solicit(dst="ff02::1:ff00:0", mac="33:33:ff:00:00:00", tgt="::")))
+    await bench.send(to_group6())
+    await bench.settle()
+    found = [arrival for arrival, *_ in bench.verdicts]
+    assert found == [spec.ARRIVAL_ALIEN] * 4 + [spec.ARRIVAL_DATAGRAM]
 
 
 @cocotb.test()

@@ -19,8 +19,7 @@ from runner import simulate
 
 EVERY, RARELY = 200, 32
 BEAT = spec.USER_BEAT_BYTES
-KIND_AT, VLAN_AT = 37, 36
-ANSWER, OTHERS = 6, range(6)
+ANSWER, OTHERS = "ANSWER", [kind for kind in frames.KINDS if kind != "ANSWER"]
 SETTLE = 6
 
 
@@ -49,7 +48,7 @@ class Bench:
         return frame
 
     async def answer(
-        self, mac: str = PEER_MAC, kind: int = ANSWER, arrival: int = spec.ARRIVAL_REQUEST
+        self, mac: str = PEER_MAC, kind: str = ANSWER, arrival: int = spec.ARRIVAL_REQUEST
     ) -> None:
         """Drive an answer, with or without a tag, and longer than it has to be at times."""
         dut, vlan = self.dut, random.choice([None, 5])
@@ -61,7 +60,7 @@ class Bench:
             last = at + BEAT >= len(frame)
             dut.s_valid.value, dut.s_first.value, dut.s_last.value = 1, at == 0, last
             dut.s_data.value = int.from_bytes(beat, "little") | noise
-            dut.s_headers.value = kind << KIND_AT | (vlan is not None) << VLAN_AT
+            dut.s_headers.value = frames.headers(kind, vlan=vlan is not None)
             dut.s_arrival.value = arrival if last else random.getrandbits(4)
             await harness.step(dut.clk)
         dut.s_valid.value = 0

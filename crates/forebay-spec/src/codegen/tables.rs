@@ -171,15 +171,15 @@ pub const GROUPS: &[Group] = &[
         ],
     },
     Group {
-        title: "Ethernet, IPv4, UDP; bytes of a frame do not count its check sequence",
+        title: "Ethernet, IP, UDP; bytes of a frame do not count its check sequence",
         constants: &[
-            list!(16, "ETHER", ethernet: TYPE_IPV4 TYPE_ARP TYPE_VLAN TYPE_MAC_CONTROL TYPE_FOREBAY),
+            list!(16, "ETHER", ethernet: TYPE_IPV4 TYPE_IPV6 TYPE_ARP TYPE_VLAN TYPE_MAC_CONTROL TYPE_FOREBAY),
             list!(
                 0, "", ethernet:
-                ETHERNET_BYTES=HEADER_BYTES VLAN_BYTES=TAG_BYTES IPV4_BYTES UDP_BYTES
+                ETHERNET_BYTES=HEADER_BYTES VLAN_BYTES=TAG_BYTES IPV4_BYTES IPV6_BYTES UDP_BYTES
                 FRAME_LEAST_BYTES=LEAST_BYTES FRAME_WIRE_BYTES=WIRE_BYTES
             ),
-            list!(8, "", ethernet: PROTOCOL_ICMP PROTOCOL_UDP),
+            list!(8, "", ethernet: PROTOCOL_ICMP PROTOCOL_ICMPV6 PROTOCOL_UDP),
             list!(16, "", ethernet: UDP_PORT),
         ],
     },

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of Ethernet (IEEE 802.3, 802.1Q), ARP (RFC 826), IPv4 (RFC 791), UDP (RFC 768) and ICMP
-//! (RFC 792). A frame is counted without its frame check sequence, as a MAC hands it over.
+//! Numbers of Ethernet (IEEE 802.3, 802.1Q), ARP (RFC 826), IPv4 (RFC 791), IPv6 (RFC 8200), UDP
+//! (RFC 768), ICMP (RFC 792) and ICMPv6 (RFC 4443). A frame is counted without its frame check sequence, as a MAC hands it over.
 
 /// EtherType of IPv4.
 pub const TYPE_IPV4: u16 = 0x0800;
+/// EtherType of IPv6.
+pub const TYPE_IPV6: u16 = 0x86dd;
 /// EtherType of ARP.
 pub const TYPE_ARP: u16 = 0x0806;
 /// EtherType of a VLAN tag (802.1Q).
@@ -19,6 +21,8 @@ pub const HEADER_BYTES: usize = 14;
 pub const TAG_BYTES: usize = 4;
 /// Bytes of an IPv4 header without options; with them it is refused.
 pub const IPV4_BYTES: usize = 20;
+/// Bytes of an IPv6 header without extension headers; with them it is refused.
+pub const IPV6_BYTES: usize = 40;
 /// Bytes of a UDP header.
 pub const UDP_BYTES: usize = 8;
 /// Bytes of the shortest frame.
@@ -28,7 +32,9 @@ pub const WIRE_BYTES: usize = 24;
 
 /// IPv4 protocol number of ICMP.
 pub const PROTOCOL_ICMP: u8 = 1;
-/// IPv4 protocol number of UDP.
+/// Protocol number of ICMPv6.
+pub const PROTOCOL_ICMPV6: u8 = 58;
+/// Protocol number of UDP.
 pub const PROTOCOL_UDP: u8 = 17;
 /// UDP port that we listen on by default, of the range for private use.
 pub const UDP_PORT: u16 = 0xfb01;

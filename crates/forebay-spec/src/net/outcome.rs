@@ -21,8 +21,8 @@ numbered! {
         Pause = 5 "pause";
         /// A request that is answered, ARP or echo, or the answer to one of ours.
         Request = 6 "request";
-        /// An IPv4 header that is none, or one with options.
-        IpHeader = 7 "IPv4 header";
+        /// An IP header that is none, or one with options or extension headers.
+        IpHeader = 7 "IP header";
         /// The checksum of the IPv4 header is wrong.
         IpChecksum = 8 "IPv4 checksum";
         /// A fragment of a datagram.

@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x314e424600010200 "Version: Identity of the network side and version of this register map." {
+    version @ 0x000 = 0x314e424600010300 "Version: Identity of the network side and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -108,7 +108,19 @@ registers! {
         KNOWN = 62, 1, "Known: There was an answer since `ask` was set.";
         ASK = 63, 1, "Ask: Ask for `send.ip`. Clear it, wait until `known` is 0, and set it again for another receiver.";
     }
-    arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IPv4 header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
+    ip6_high @ 0x0d0 = 0x0 "IPv6 address, upper half: Our IPv6 address, the first byte on the wire the highest; 0 in both halves: none." {
+        HIGH = 0, 64, "High: Bits 127 to 64 of it.";
+    }
+    ip6_low @ 0x0d8 = 0x0 "IPv6 address, lower half." {
+        LOW = 0, 64, "Low: Bits 63 to 0 of it.";
+    }
+    group6_high @ 0x0e0 = 0x0 "IPv6 group, upper half: IPv6 multicast group whose datagrams are received as well, behind its MAC address (RFC 2464); a value that is no group: none." {
+        HIGH = 0, 64, "High: Bits 127 to 64 of it.";
+    }
+    group6_low @ 0x0e8 = 0x0 "IPv6 group, lower half." {
+        LOW = 0, 64, "Low: Bits 63 to 0 of it.";
+    }
+    arrivals @ 0x200 [64] "Arrivals: Frames that the MAC delivered, by the outcome of the frame filter. Four words for each cause: frames, bytes, the time of the last one, 0. Reading the frames of a cause holds its bytes and time, which are read next: all three are of one moment. Causes: 0 datagram, 1 damaged, 2 runt, 3 giant, 4 alien, 5 pause, 6 request, 7 IP header, 8 IPv4 checksum, 9 fragment, 10 length, 11 UDP checksum, 12 overflow." {
     }
     places @ 0x400 [64] "Places: Datagrams, by the outcome of the sequence check, in the same form; bytes are those of the frames. Causes: 0 delivered, 1 header, 2 stream, 3 duplicate, 4 late, 5 old." {
     }
