@@ -18,6 +18,7 @@ from forebay import spec
 OUR_MAC, PEER_MAC = "02:fb:00:00:00:01", "02:00:5e:10:00:02"
 OUR_IP, PEER_IP = "10.9.8.7", "10.9.8.1"
 OUR_IP6, PEER_IP6 = "fd77:1:2:3:4:5:a6b7:c8d9", "fd77:1:2:3::1"
+GROUP6, GROUP6_MAC = "ff15::8901:203", "33:33:89:01:02:03"
 PORT = spec.UDP_PORT
 STREAM = 5
 GIANT = 9022
@@ -97,6 +98,13 @@ def udp6(datagram: bytes, vlan: int | None = None, **fields: object) -> Packet:
     """Return the same over IPv6."""
     ports = {"sport": 40000, "dport": PORT} | fields
     return ether(vlan) / IPv6(src=PEER_IP6, dst=OUR_IP6) / UDP(**ports) / Raw(datagram)
+
+
+def to_group6(datagram: bytes, vlan: int | None = None) -> Packet:
+    """Return the same to an IPv6 multicast group."""
+    frame = udp6(datagram, vlan)
+    frame[Ether].dst, frame[IPv6].dst = GROUP6_MAC, GROUP6
+    return frame
 
 
 def raw(datagram: bytes, vlan: int | None = None) -> Packet:

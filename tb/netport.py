@@ -17,7 +17,7 @@ import frames
 import harness
 from forebay import net_regs as regs
 from forebay import spec
-from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, STREAM
+from frames import GROUP6, OUR_IP, OUR_IP6, OUR_MAC, PEER_IP, PEER_MAC, STREAM
 
 MAC_PS, CORE_PS = 3104, 3334  # 322.265625 MHz, to the simulator's even picoseconds, and 300 MHz
 LINE = 100e9
@@ -93,6 +93,10 @@ class Bench:
             "peer": frames.number(peer) | frames.PORT << 48,
             "send": peer_ip | PAYLOAD // 64 << 32,
             "epoch": 7,
+            "ip6_high": frames.number(OUR_IP6) >> 64,
+            "ip6_low": frames.number(OUR_IP6) & 2**64 - 1,
+            "group6_high": frames.number(GROUP6) >> 64,
+            "group6_low": frames.number(GROUP6) & 2**64 - 1,
         }
         for name, value in (settings | others).items():
             await self.put(name, value)

@@ -30,6 +30,8 @@ import frames
 import harness
 from forebay import spec
 from frames import (
+    GROUP6,
+    GROUP6_MAC,
     OUR_IP,
     OUR_IP6,
     OUR_MAC,
@@ -121,7 +123,6 @@ def to_group(dst: str = GROUP, mac: str = GROUP_MAC, upper: Packet | None = None
     return wire(ether(tag(), dst=mac) / IP(src=PEER_IP, dst=dst) / upper)
 
 
-GROUP6, GROUP6_MAC = "ff15::8901:203", "33:33:89:01:02:03"
 SAME_MAC6 = "ff15::1:8901:203"
 ASKED6, ASKED6_MAC = "ff02::1:ffb7:c8d9", "33:33:ff:b7:c8:d9"
 """The group of who has our IPv6 address."""

@@ -16,13 +16,34 @@ from cocotb.clock import Clock
 from cocotb.triggers import Timer, with_timeout
 from cocotbext.axi import AxiStreamSource
 from scapy.layers.inet import ICMP, IP
-from scapy.layers.l2 import ARP, Ether
+from scapy.layers.inet6 import (
+    ICMPv6EchoRequest,
+    ICMPv6ND_NS,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptSrcLLAddr,
+    IPv6,
+)
+from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
 import frames
 import harness
 from forebay import spec
-from frames import OUR_IP, OUR_MAC, PEER_IP, PEER_MAC, STREAM, Sender, ether, udp, wire
+from frames import (
+    OUR_IP,
+    OUR_IP6,
+    OUR_MAC,
+    PEER_IP,
+    PEER_IP6,
+    PEER_MAC,
+    STREAM,
+    Sender,
+    ether,
+    to_group6,
+    udp,
+    udp6,
+    wire,
+)
 from netport import CORE_PS, LINE, MAC_PS, PATIENCE_US, PAYLOAD, Bench
 from runner import simulate
 
@@ -107,22 +128,28 @@ async def all_is_counted(dut) -> None:
 
 @cocotb.test()
 async def answers(dut) -> None:
-    """A Linux host finds us and pings, while data go out."""
+    """A Linux host finds us and pings, over IPv4 and IPv6, while data go out."""
     bench = Bench(dut)
     await bench.start()
     content = random.randbytes(20_000)
     bench.offer(9, content)
     question = ARP(op="who-has", hwsrc=PEER_MAC, psrc=PEER_IP, pdst=OUR_IP)
     ping = IP(src=PEER_IP, dst=OUR_IP) / ICMP(id=1, seq=2) / Raw(random.randbytes(56))
+    to_us6 = IPv6(src=PEER_IP6, dst=OUR_IP6, hlim=255)
+    solicit = to_us6 / ICMPv6ND_NS(tgt=OUR_IP6) / ICMPv6NDOptSrcLLAddr(lladdr=PEER_MAC)
+    ping6 = to_us6 / ICMPv6EchoRequest(id=1, seq=3, data=random.randbytes(56))
     asked = [ether(dst="ff:ff:ff:ff:ff:ff") / question, ether() / ping]
+    asked += [ether(3) / solicit, ether() / ping6]
     for packet in asked:
         bench.rx.send_nowait(wire(packet))
     found = []
-    for _ in range(2 + -(-len(content) // PAYLOAD)):
+    for _ in range(len(asked) + -(-len(content) // PAYLOAD)):
         frame = await with_timeout(bench.tx.recv(), PATIENCE_US, "us")
         found.append(Ether(bytes(frame.data)))
-    told = [packet for packet in found if ARP in packet or ICMP in packet]
+    told = [packet for packet in found if ARP in packet or ICMP in packet or IPv6 in packet]
     assert told[0][ARP].hwsrc == OUR_MAC and told[1][IP].answers(asked[1][IP])
+    assert told[2][ICMPv6NDOptDstLLAddr].lladdr == OUR_MAC and told[2][Dot1Q].vlan == 3
+    assert told[2][IPv6].dst == PEER_IP6 and told[3][IPv6].answers(asked[3][IPv6])
     data = [bytes(packet.payload.payload.payload)[32:] for packet in found if packet not in told]
     assert b"".join(data) == content
     assert (await bench.statistics("arrivals")).keys() == {spec.ARRIVAL_REQUEST}
@@ -188,7 +215,8 @@ async def several_streams(dut, taken: int) -> None:
         queues.append(Sender(stream=STREAM + n).datagrams(n, sent[n], PAYLOAD))
     for turn in zip(*queues, strict=True):
         for datagram in turn:
-            bench.hand(wire(udp(datagram)))
+            pack = random.choice([udp, udp6, to_group6])
+            bench.hand(wire(pack(datagram, random.choice([None, 9]))))
     await bench.settle()
     _, places = await bench.sums()
     assert places[spec.PLACE_DELIVERED][0] == ours * len(queues[0])

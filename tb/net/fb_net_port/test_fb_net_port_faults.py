@@ -13,14 +13,14 @@ from collections.abc import Callable
 import cocotb
 from cocotb.triggers import FallingEdge, Timer
 from scapy.layers.inet import IP, TCP, UDP, IPOption
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import ARP, Dot1Q
-from scapy.packet import Raw
+from scapy.packet import Packet, Raw
 
 import frames
 import harness
 from forebay import spec
-from frames import OUR_IP, PEER_IP, Sender, ether, header, raw, udp, wire
+from frames import OUR_IP, OUR_IP6, PEER_IP, PEER_IP6, Sender, ether, header, raw, udp, udp6, wire
 from netport import MAC_PS, PAYLOAD, Bench, total
 from runner import simulate
 
@@ -39,6 +39,11 @@ def changed(frame: bytes, at: int, bits: int = 1) -> bytes:
 def ip(payload, **fields: object) -> bytes:
     """Return a frame of IPv4 to us, with fields of its header replaced; its checksum is right."""
     return wire(ether() / IP(**({"src": PEER_IP, "dst": OUR_IP} | fields)) / payload)
+
+
+def ip6() -> Packet:
+    """Return the header of IPv6 to us, behind that of Ethernet."""
+    return ether() / IPv6(src=PEER_IP6, dst=OUR_IP6)
 
 
 def pause(quanta: int, klass: int | None = None) -> bytes:
@@ -104,10 +109,35 @@ FAULTS: dict[str, Fault] = {
     "another host": (lambda good: changed(good, 5), False, spec.ARRIVAL_ALIEN),
     "another port": (lambda _: wire(udp(bytes(GOOD), dport=9)), False, spec.ARRIVAL_ALIEN),
     "TCP": (lambda _: ip(TCP(**PORTS) / DATA), False, spec.ARRIVAL_ALIEN),
-    "IPv6": (
+    "IPv6 for another host": (
         lambda _: wire(ether() / IPv6() / UDP(**PORTS) / DATA),
         False,
         spec.ARRIVAL_ALIEN,
+    ),
+    "IPv6 altered": (
+        lambda _: changed(wire(udp6(bytes(GOOD))), 30),
+        False,
+        spec.ARRIVAL_UDP_CHECKSUM,
+    ),
+    "IPv6 without UDP's checksum": (
+        lambda _: wire(udp6(bytes(GOOD), chksum=0)),
+        False,
+        spec.ARRIVAL_UDP_CHECKSUM,
+    ),
+    "IPv6 length beyond the frame": (
+        lambda _: changed(wire(udp6(bytes(GOOD))), 18, 0x40),
+        False,
+        spec.ARRIVAL_LENGTH,
+    ),
+    "IPv6 with options": (
+        lambda _: wire(ip6() / IPv6ExtHdrDestOpt() / UDP(**PORTS) / DATA),
+        False,
+        spec.ARRIVAL_IP_HEADER,
+    ),
+    "IPv6 fragment": (
+        lambda _: wire(ip6() / IPv6ExtHdrFragment(m=1) / UDP(**PORTS) / DATA),
+        False,
+        spec.ARRIVAL_FRAGMENT,
     ),
     "two tags": (
         lambda _: wire(ether() / Dot1Q(vlan=1) / Dot1Q(vlan=2) / IP() / DATA),

@@ -22,7 +22,7 @@ import frames
 import harness
 import pcapng
 from forebay import spec
-from frames import STREAM, Sender, raw, udp, wire
+from frames import STREAM, Sender, raw, udp, udp6, wire
 from runner import simulate
 
 pytestmark = pytest.mark.long
@@ -133,10 +133,10 @@ async def objects_at_line_rate(dut, core_ps: int) -> None:
     await bench.start(core_ps)
     sender, sent = Sender(), []
     for number in range(40):
-        part = random.choice([8940, 1440, 500])
+        part = random.choice([8920, 1440, 500])
         content = random.randbytes(random.choice([1, 64, part, random.randrange(1, 40_000)]))
         sent.append((content, True))
-        pack = random.choice([udp, raw])
+        pack = random.choice([udp, udp6, raw])
         for datagram in sender.datagrams(number, content, part):
             await bench.send(wire(pack(datagram, random.choice([None, 9]))))
     await bench.settle()
