@@ -33,15 +33,18 @@ def number(address: str) -> int:
 
 
 KINDS = ["ALIEN", "RAW", "UDP", "ARP", "ECHO", "PAUSE", "ANSWER", "SOLICIT"]
+HEADERS = {"vlan": 1, "ipv6": 1, "ip": 1, "ip_bad": 1, "fragment": 1, "ip_bytes": 16}
+HEADERS |= {"ip_in_beat": 7, "udp_bytes": 16, "unsummed": 1}
+"""Bits of the fields of headers_t behind the kind."""
+KIND_AT = sum(HEADERS.values())
 
 
 def headers(kind: str, **fields: int) -> int:
     """Pack headers_t of fb_net_pkg; fields that are not named are 0."""
+    assert fields.keys() <= HEADERS.keys()
     value = KINDS.index(kind)
-    widths = {"vlan": 1, "ipv6": 1, "ip": 1, "ip_bad": 1, "fragment": 1, "ip_long": 1}
-    for name, width in (widths | {"ip_bytes": 17, "udp_bytes": 16, "unsummed": 1}).items():
-        value = value << width | fields.pop(name, 0) & (1 << width) - 1
-    assert not fields
+    for name, width in HEADERS.items():
+        value = value << width | fields.get(name, 0) & (1 << width) - 1
     return value
 
 

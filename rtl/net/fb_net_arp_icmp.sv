@@ -80,56 +80,73 @@ module fb_net_arp_icmp
   end
 
   // -------------------------------------------------------------------------------- turning it round
-  // What follows the EtherType, without and with a tag. Ones' complement: a sum's complement is the sum
-  // of complements.
-  logic [RestBits-1:0] rest, turned;
+  // What follows the EtherType, without and with a tag.
+  typedef logic [RestBits-1:0] rest_t;
+  rest_t plain, behind, rest;
   logic [47:0] mac;
-  logic [15:0] checksum, more;
+  logic [15:0] checksum, more, folded;
   logic [16:0] corrected;
   logic [Bits-1:0] beat;
   logic solicits, second_q;
 
   assign mac = 48'(from_wire(512'(cfg_mac), 6));
-  assign rest = s_headers.vlan ? s_data[Bits-1-:RestBits] : s_data[8*ETHERNET_BYTES+:RestBits];
+  assign plain = s_data[8*ETHERNET_BYTES+:RestBits];
+  assign behind = s_data[Bits-1-:RestBits];
+  assign rest = s_headers.vlan ? behind : plain;
   assign solicits = s_headers.kind == KIND_SOLICIT;
 
+  // Ones' complement: the complement of a sum is the sum of complements.
   always_comb begin : correct
     checksum = be16(Bits'(rest), s_headers.ipv6 ? 42 : 22);
     more = s_headers.ipv6 ? ~ECHO_MORE : ECHO_LESS;
     if (solicits) {checksum, more} = {~s_source_sum, ~ours_q};
     corrected = 17'(checksum) + 17'(more);
+    folded = corrected[15:0] + 16'(corrected[16]);
   end
 
+  function automatic rest_t arp_of(input rest_t asked);
+    arp_of = asked;
+    arp_of[8*6+:16] = {ARP_REPLY[7:0], ARP_REPLY[15:8]};
+    arp_of[8*8+:48] = mac;  // from us, as the owner of the address asked for
+    arp_of[8*14+:32] = asked[8*24+:32];
+    arp_of[8*18+:80] = asked[8*8+:80];  // to who asked
+  endfunction
+
+  function automatic rest_t echo_of(input rest_t asked);
+    echo_of = asked;
+    echo_of[8*12+:32] = asked[8*16+:32];
+    echo_of[8*16+:32] = asked[8*12+:32];
+    echo_of[8*20+:8] = '0;
+    echo_of[8*22+:16] = {folded[7:0], folded[15:8]};
+  endfunction
+
+  function automatic rest_t echo6_of(input rest_t asked);
+    echo6_of = asked;
+    echo6_of[8*8+:128] = 128'(from_wire(512'(cfg_ip6), 16));
+    echo6_of[8*24+:128] = asked[8*8+:128];
+    echo6_of[8*40+:8] = ECHO_REPLY_6;
+    echo6_of[8*42+:16] = {folded[7:0], folded[15:8]};
+  endfunction
+
+  function automatic rest_t advertisement_of(input rest_t asked);
+    advertisement_of = echo6_of(asked);
+    advertisement_of[8*4+:16] = {8'(AdvertisementBytes), 8'd0};
+    advertisement_of[8*40+:16] = {ADVERTISEMENT[7:0], ADVERTISEMENT[15:8]};
+    advertisement_of[8*44+:16] = {FLAGS[7:0], FLAGS[15:8]};
+  endfunction
+
+  function automatic rest_t answer_of(input rest_t asked);
+    if (s_headers.ipv6) return solicits ? advertisement_of(asked) : echo6_of(asked);
+    return s_headers.kind == KIND_ARP ? arp_of(asked) : echo_of(asked);
+  endfunction
+
   always_comb begin : turn
-    automatic logic [15:0] folded = corrected[15:0] + 16'(corrected[16]);
-    turned = rest;
-    if (s_headers.kind == KIND_ARP) begin
-      turned[8*6+:16]  = {ARP_REPLY[7:0], ARP_REPLY[15:8]};
-      turned[8*8+:48]  = mac;  // from us, as the owner of the address asked for
-      turned[8*14+:32] = rest[8*24+:32];
-      turned[8*18+:80] = rest[8*8+:80];  // to who asked
-    end else if (s_headers.ipv6) begin
-      turned[8*8+:128] = 128'(from_wire(512'(cfg_ip6), 16));
-      turned[8*24+:128] = rest[8*8+:128];
-      turned[8*40+:8]   = ECHO_REPLY_6;
-      turned[8*42+:16]  = {folded[7:0], folded[15:8]};
-      if (solicits) begin
-        turned[8*4+:16]  = {8'(AdvertisementBytes), 8'd0};
-        turned[8*40+:16] = {ADVERTISEMENT[7:0], ADVERTISEMENT[15:8]};
-        turned[8*44+:16] = {FLAGS[7:0], FLAGS[15:8]};
-      end
-    end else begin
-      turned[8*12+:32] = rest[8*16+:32];
-      turned[8*16+:32] = rest[8*12+:32];
-      turned[8*20+:8]  = '0;
-      turned[8*22+:16] = {folded[7:0], folded[15:8]};
-    end
     beat = s_data;
     if (s_first) begin
       beat[0+:48]  = s_data[48+:48];
       beat[48+:48] = mac;
-      if (s_headers.vlan) beat[Bits-1-:RestBits] = turned;
-      else beat[8*ETHERNET_BYTES+:RestBits] = turned;
+      if (s_headers.vlan) beat[Bits-1-:RestBits] = answer_of(behind);
+      else beat[8*ETHERNET_BYTES+:RestBits] = answer_of(plain);
       if (solicits && !s_headers.vlan) beat[Bits-32+:16] = '0;  // the rest of the flags
     end else if (solicits && s_headers.vlan) begin
       beat[0+:16] = '0;

@@ -49,13 +49,29 @@ module fb_net_decap
   localparam int unsigned Udp6 = ETHERNET_BYTES + IPV6_BYTES + UDP_BYTES;
   localparam int unsigned Over = Udp6 + VLAN_BYTES - USER_BEAT_BYTES;  // in the second beat
 
-  logic valid_q, last_q, raw_q, vlan_q, ipv6_q, whole_q, whole, raw, there;
+  // Where a datagram begins.
+  typedef enum logic [1:0] {
+    FRAME,
+    RAW,
+    RAW_TAGGED,
+    OVER
+  } near_e;
+  typedef enum logic [1:0] {
+    NEAR,
+    UDP,
+    UDP_TAGGED,
+    UDP_IPV6
+  } far_e;
+
+  logic valid_q, last_q, raw_q, whole_q, whole, raw, there;
+  near_e near_q;
+  far_e far_q;
   logic there_q;  // the datagram has bytes in the beat or behind it, and ...
   logic more_q;  // ... the beat has more than headers, if it is the last
   logic [Bits-1:0] data_q;
   logic [3:0] arrival_q;
   logic [13:0] frame_q;
-  logic [13:0] ip_bytes_q;  // what has more of them is too short, and refused
+  logic [13:0] bytes_q;  // of the datagram; what has more of them is too short, and refused
   logic [16:0]
       left_q, left;  // bytes of the datagram from the beat on, of raw ones more than enough
   /* verilator lint_off UNUSEDSIGNAL */
@@ -66,30 +82,26 @@ module fb_net_decap
   assign whole = s_first ? cfg_whole : whole_q;
   assign raw   = s_headers.kind == KIND_RAW || whole;
 
-  // Bytes in front of a datagram, those of IP with what follows it, and how many of the last beat are
-  // taken away.
-  function automatic logic [5:0] ip_of(input logic is_ipv6);
-    return is_ipv6 ? 6'(IPV6_BYTES + UDP_BYTES) : 6'(IPV4_BYTES + UDP_BYTES);
-  endfunction
-
-  function automatic logic [6:0] head_of(input logic is_whole, input logic is_raw,
-                                         input logic is_ipv6, input logic has_vlan);
-    if (is_whole) return '0;
-    return 7'(Raw) + (is_raw ? '0 : 7'(ip_of(is_ipv6))) + (has_vlan ? 7'(VLAN_BYTES) : '0);
-  endfunction
-
-  // The first beat is all headers, and they end in the second one.
-  logic over, over_q;
+  // Bytes in front of a datagram: of IP and UDP, and of all. Those of tagged IPv6 fill the first beat
+  // and go over into the second one.
+  logic over;
+  logic [16:0] datagram;  // its bytes
+  logic [5:0] ip_head, counted;  // of both headers, and of what the length of IP counts of these
+  logic [6:0] head;
   assign over = !raw && s_headers.ipv6 && s_headers.vlan;
+  assign ip_head = s_headers.ipv6 ? 6'(IPV6_BYTES + UDP_BYTES) : 6'(IPV4_BYTES + UDP_BYTES);
+  assign counted = s_headers.ipv6 ? 6'(UDP_BYTES) : 6'(IPV4_BYTES + UDP_BYTES);
+  assign datagram = 17'(s_headers.ip_bytes) - 17'(counted);
+  assign head = whole ? '0 :
+      7'(Raw) + (raw ? '0 : 7'(ip_head)) + (s_headers.vlan ? 7'(VLAN_BYTES) : '0);
 
   always_comb begin : count
     there = left_q > 17'(USER_BEAT_BYTES);
     left  = left_q - 17'(USER_BEAT_BYTES);
     if (s_first) begin
-      there = raw ||
-          (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 17'(ip_of(s_headers.ipv6)));
-      left = raw ? '1 : s_headers.ip_bytes - 17'(ip_of(s_headers.ipv6));
-      if (over) left = s_headers.ip_bytes + 17'(USER_BEAT_BYTES - IPV6_BYTES - UDP_BYTES);
+      there = raw || (s_headers.kind == KIND_UDP && s_headers.ip_bytes > 16'(counted));
+      left  = raw ? '1 : datagram;
+      if (over) left = datagram + 17'(USER_BEAT_BYTES);
     end
     if (!there) left = '0;
     if (s_first && over) there = 1'b0;
@@ -105,15 +117,12 @@ module fb_net_decap
       data_q <= s_data;
       last_q <= s_last;
       there_q <= there;
-      more_q <= s_beat_bytes > (over ? 7'(Over) : head_of(
-          whole, raw, s_headers.ipv6, s_headers.vlan
-      ));
+      more_q <= s_beat_bytes > (over ? 7'(Over) : head);
       whole_q <= whole;
       raw_q <= raw;
-      vlan_q <= s_headers.vlan;
-      ipv6_q <= s_headers.ipv6;
-      over_q <= over;
-      ip_bytes_q <= s_headers.ip_bytes[13:0];
+      near_q <= whole ? FRAME : !raw ? OVER : s_headers.vlan ? RAW_TAGGED : RAW;
+      far_q <= raw || over ? NEAR : s_headers.ipv6 ? UDP_IPV6 : s_headers.vlan ? UDP_TAGGED : UDP;
+      bytes_q <= raw ? s_bytes - 14'(head) : 14'(datagram);
       arrival_q <= whole && !refused ? ARRIVAL_DATAGRAM : s_arrival;
       frame_q <= s_bytes;
       left_q <= left;
@@ -124,28 +133,27 @@ module fb_net_decap
 
   assign pair = {s_data[8*Udp6-1:0], data_q};
 
-  always_comb begin : shift
-    priority case (1'b1)
-      whole_q: m_data = data_q;
-      raw_q && !vlan_q: m_data = pair[8*Raw+:Bits];
-      raw_q: m_data = pair[8*(Raw+VLAN_BYTES)+:Bits];
-      over_q: m_data = pair[8*Over+:Bits];
-      ipv6_q: m_data = pair[8*Udp6+:Bits];
-      !vlan_q: m_data = pair[8*Udp+:Bits];
-      default: m_data = pair[8*(Udp+VLAN_BYTES)+:Bits];
-    endcase
-  end
+  // So many can a LUT of six inputs choose among; tools see that in pairs of pairs.
+  function automatic logic [Bits-1:0] of_four(input logic [1:0] which, input logic [Bits-1:0] a,
+                                              input logic [Bits-1:0] b, input logic [Bits-1:0] c,
+                                              input logic [Bits-1:0] d);
+    return which[1] ? (which[0] ? d : c) : (which[0] ? b : a);
+  endfunction
+
+  logic [Bits-1:0] near;
+  assign near = of_four(
+      near_q, pair[0+:Bits], pair[8*Raw+:Bits], pair[8*(Raw+VLAN_BYTES)+:Bits], pair[8*Over+:Bits]
+  );
+  assign m_data = of_four(
+      far_q, near, pair[8*Udp+:Bits], pair[8*(Udp+VLAN_BYTES)+:Bits], pair[8*Udp6+:Bits]
+  );
 
   assign m_valid = valid_q && there_q && (last_q ? more_q : s_valid);
   assign m_end = valid_q && last_q;
   assign m_whole = valid_q && whole_q;
   assign m_raw = raw_q;
   assign m_arrival = arrival_q;
-  assign m_bytes = raw_q ? frame_q - 14'(head_of(
-      whole_q, raw_q, ipv6_q, vlan_q
-  )) : ip_bytes_q - 14'(ip_of(
-      ipv6_q
-  ));
+  assign m_bytes = bytes_q;
   assign m_frame = frame_q;
 
 endmodule

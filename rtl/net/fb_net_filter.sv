@@ -22,7 +22,7 @@ module fb_net_filter
     input wire clk,
     input wire rst,
 
-    input wire [ 47:0] cfg_mac,       // our addresses, 0 in cfg_ip6: none
+    input wire [ 47:0] cfg_mac,       // our addresses; cfg_ip6 in ::/8: none
     input wire [ 31:0] cfg_ip,
     input wire [127:0] cfg_ip6,
     input wire [ 31:0] cfg_group,     // multicast groups that are received as well
@@ -115,12 +115,13 @@ module fb_net_filter
   logic [16:0] left_q, left;  // of these, bytes behind the beat, and with it
   logic left_long_q;  // they are 64 or more
   logic odd_2q;  // lengths in the headers do not agree
-  logic [4:0] head;  // bytes before the IP header
-  logic [5:0] ip_head;  // bytes of it
+  logic [5:0] head;  // bytes that the IP header's length does not count, to the end of that header
+  logic [4:0] ip_head;  // bytes of that header, if it does
 
-  assign head = headers_1.vlan ? 5'(ETHERNET_BYTES + VLAN_BYTES) : 5'(ETHERNET_BYTES);
-  assign ip_head = headers_1.ipv6 ? 6'(IPV6_BYTES) : 6'(IPV4_BYTES);
-  assign end_1 = headers_1.ip_bytes + 17'(head);
+  assign head = 6'(ETHERNET_BYTES) + (headers_1.vlan ? 6'(VLAN_BYTES) : '0) +
+      (headers_1.ipv6 ? 6'(IPV6_BYTES) : '0);
+  assign ip_head = headers_1.ipv6 ? '0 : 5'(IPV4_BYTES);
+  assign end_1 = 17'(headers_1.ip_bytes) + 17'(head);
   assign left = beat_1q.first ? end_1 : left_q;
   assign more = 15'(beat_1q.first ? '0 : bytes_2q) + 15'(beat_1q.bytes);
   assign bytes = more[14] ? '1 : more[13:0];
@@ -130,7 +131,7 @@ module fb_net_filter
   localparam int unsigned Addresses = 12, Addresses6 = 8, AddressBytes6 = 16;
   logic [USER_BEAT_BYTES-1:0] keep, of_datagram;
   always_comb begin : choose_bytes
-    of_datagram = keep_of({headers_1.ip_long, headers_1.ip_bytes[5:0]});
+    of_datagram = keep_of(headers_1.ip_in_beat);
     of_datagram = of_datagram >> Addresses6 << Addresses6;
     if (!headers_1.ipv6) of_datagram = of_datagram >> Addresses << Addresses;
     keep = keep_of({left_long_q, left_q[5:0]});
@@ -155,6 +156,9 @@ module fb_net_filter
   logic second_q;  // the next beat is the second one of its frame
   logic zero_2q;  // UDP's checksum is 0
   logic ours_2q;  // our address is asked for, as far as it has come
+  logic plain_ours, tagged_ours;
+  assign plain_ours  = 112'(be128(data_1q, 0) >> 16) == cfg_ip6[111:0];
+  assign tagged_ours = be128(data_1q, 2) == cfg_ip6;
 
   always_ff @(posedge clk) begin : mask
     valid_2q <= valid_1q && !rst;
@@ -165,9 +169,9 @@ module fb_net_filter
       pause_2q <= pause_1;
       bytes_2q <= bytes;
       end_2q <= end_1;
-      odd_2q <= 17'(headers_1.udp_bytes) != headers_1.ip_bytes - 17'(ip_head) ||
-          headers_1.ip_bytes <= 17'(ip_head) + 17'(Framed);
-      seed_2q <= headers_1.ip_bytes - 17'(ip_head) +
+      odd_2q <= headers_1.udp_bytes != headers_1.ip_bytes - 16'(ip_head) ||
+          headers_1.ip_bytes <= 16'(ip_head) + 16'(Framed);
+      seed_2q <= 17'(headers_1.ip_bytes) - 17'(ip_head) +
           17'(headers_1.kind == KIND_SOLICIT ? PROTOCOL_ICMPV6 : PROTOCOL_UDP);
       left_q <= left[16:6] != '0 ? left - 17'(USER_BEAT_BYTES) : '0;
       left_long_q <= left[16:7] != '0;
@@ -184,13 +188,7 @@ module fb_net_filter
         ours_2q <= headers_1.vlan || be16(data_1q, USER_BEAT_BYTES - 2) == cfg_ip6[127:112];
       end else if (second_q) begin
         if (headers_1.vlan) zero_2q <= be16(data_1q, 0) == '0;
-        if (headers_1.vlan ? be128(
-                data_1q, 2
-            ) != cfg_ip6 : 112'(be128(
-                data_1q, 0
-            ) >> 16) != cfg_ip6[111:0]) begin
-          ours_2q <= 1'b0;
-        end
+        ours_2q <= ours_2q && (headers_1.vlan ? tagged_ours : plain_ours);
       end
     end
   end
@@ -241,8 +239,10 @@ module fb_net_filter
   word_t word_2, word_5, word_6;
   logic [Delay-2:0] valid_q;
 
-  logic cut;
+  logic cut, wrong_length;
   assign cut = 17'(bytes_2q) < end_2q;
+  assign wrong_length = (headers_2q.ip && cut) || (headers_2q.kind == KIND_UDP && odd_2q) ||
+      (headers_2q.kind == KIND_SOLICIT && !headers_2q.ip_in_beat[6]);
 
   always_comb begin : gather
     word_2 = '{
@@ -250,14 +250,7 @@ module fb_net_filter
         headers: headers_2q,
         pause: pause_2q,
         bytes: bytes_2q,
-        wrong_length:
-        (
-        headers_2q.ip && cut
-        ) || (
-        headers_2q.kind == KIND_UDP && odd_2q
-        ) || (
-        headers_2q.kind == KIND_SOLICIT && !headers_2q.ip_long
-        ),
+        wrong_length: wrong_length,
         zero: zero_2q,
         ours: ours_2q,
         data: data_2q

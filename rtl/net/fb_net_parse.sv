@@ -22,7 +22,7 @@ module fb_net_parse
 (
     input wire clk,
 
-    input wire [ 47:0] cfg_mac,       // our addresses, 0 in cfg_ip6: none
+    input wire [ 47:0] cfg_mac,       // our addresses; cfg_ip6 in ::/8: none
     input wire [ 31:0] cfg_ip,
     input wire [127:0] cfg_ip6,
     input wire [ 31:0] cfg_group,     // multicast groups that are received as well
@@ -49,6 +49,8 @@ module fb_net_parse
   localparam logic [24:0] MULTICAST_MAC = {24'h01005e, 1'b0};  // ... and of their MAC addresses
   localparam logic [7:0] MULTICAST_6 = 8'hff;  // the same of IPv6 (RFC 2464 7)
   localparam logic [15:0] MULTICAST_6_MAC = 16'h3333;
+  // So begin no addresses that are on a wire: none at all, our own host's, those of IPv4 (RFC 4291 2.5).
+  localparam logic [7:0] UNUSED_6 = 8'h00;
   // Who has an address is asked of a group that its last three bytes name (RFC 4291 2.7.1).
   localparam logic [103:0] SOLICITED = 104'hff02_0000_0000_0000_0000_0001_ff;
   localparam logic [7:0] IPV4_PLAIN = 8'h45;  // version 4, a header without options
@@ -60,9 +62,8 @@ module fb_net_parse
     logic raw, arp, ipv4, ipv6, mac_control;  // EtherType
     logic pause, priority_pause;  // opcode
     logic ip_plain, whole, first, is_udp, icmp, port, echo, solicit;
-    logic ip_long;
-    logic [16:0] ip_bytes;
-    logic [15:0] udp_bytes;
+    logic [15:0] ip_bytes, udp_bytes;
+    logic [6:0] ip_in_beat;
     logic unsummed;
   } fields_t;
 
@@ -75,15 +76,14 @@ module fb_net_parse
   // From the EtherType on.
   localparam int unsigned RestBytes = USER_BEAT_BYTES - 16;
 
-  function automatic fields_t fields_of(input logic [8*RestBytes-1:0] rest);
+  function automatic fields_t fields_of(input logic [8*RestBytes-1:0] rest, input logic v6);
     logic [USER_DATA_BITS-1:0] all;
-    logic [15:0] ethertype, opcode;
+    logic [15:0] ethertype, opcode, bytes;
     logic [7:0] next;
-    logic v6, extended;
+    logic extended;
     all = USER_DATA_BITS'(rest);
     ethertype = be16(all, 0);
     opcode = be16(all, 2);
-    v6 = ethertype == ETHERTYPE_IPV6;
     next = v6 ? all[8*8+:8] : all[8*11+:8];
     extended = v6 && (next inside {HOPS, ROUTING, OPTIONS});
     fields_of.raw = ethertype == ETHERTYPE_FOREBAY;
@@ -102,15 +102,19 @@ module fb_net_parse
     fields_of.port = be16(all, v6 ? 44 : 24) == cfg_port;
     fields_of.echo = v6 ? all[8*42+:8] == ECHO_REQUEST_6 : all[8*22+:8] == ECHO_REQUEST;
     fields_of.solicit = v6 && be16(all, 42) == SOLICITATION && all[8*9+:8] == HOPS_OF_LINK;
-    fields_of.ip_bytes = v6 ? 17'(be16(all, 6)) + 17'(IPV6_BYTES) : 17'(be16(all, 4));
-    fields_of.ip_long = v6 ? be16(all, 6) >= 16'(USER_BEAT_BYTES) - 16'(IPV6_BYTES) :
-        be16(all, 4) >= 16'(USER_BEAT_BYTES);
+    bytes = be16(all, v6 ? 6 : 4);
+    fields_of.ip_bytes = bytes;
+    fields_of.ip_in_beat = {1'b0, bytes[5:0]} + (v6 ? 7'(IPV6_BYTES) : '0);
+    if (bytes[15:6] != '0 || fields_of.ip_in_beat[6]) begin
+      fields_of.ip_in_beat = 7'(USER_BEAT_BYTES);
+    end
     fields_of.udp_bytes = be16(all, v6 ? 46 : 26);
-    fields_of.unsummed = !v6 && be16(all, 28) == '0;  // IPv6 has no such thing
+    fields_of.unsummed  = !v6 && be16(all, 28) == '0;  // IPv6 has no such thing
   endfunction
 
   function automatic matches_t matches_of(input logic [8*RestBytes-1:0] rest);
     logic [USER_DATA_BITS-1:0] all;
+    logic node;  // the end of our address
     all = USER_DATA_BITS'(rest);
     matches_of.arp = be16(all, 2) == ARP_ETHERNET && be16(all, 4) == ETHERTYPE_IPV4 &&
         be16(all, 6) == ARP_SIZES;
@@ -120,27 +124,30 @@ module fb_net_parse
     matches_of.arp_ours = {be16(all, 26), be16(all, 28)} == cfg_ip;
     matches_of.ip_ours = {be16(all, 18), be16(all, 20)} == cfg_ip;
     matches_of.ip_group = {be16(all, 18), be16(all, 20)} == cfg_group;
-    matches_of.ip6_sender = be128(all, 10) != '0;
-    matches_of.ip6_ours = be128(all, 26) == cfg_ip6;
+    matches_of.ip6_sender = all[8*10+:8] != UNUSED_6;
+    node = 24'(be128(all, 26)) == cfg_ip6[23:0];
+    matches_of.ip6_ours = node && 104'(be128(all, 26) >> 24) == cfg_ip6[127:24];
     matches_of.ip6_group = be128(all, 26) == cfg_group6;
-    matches_of.ip6_solicited = be128(all, 26) == {SOLICITED, cfg_ip6[23:0]};
+    matches_of.ip6_solicited = node && 104'(be128(all, 26) >> 24) == SOLICITED;
   endfunction
 
   // Fields are read as if there were a VLAN tag and as if there were none, while that is compared;
   // what is wide is chosen a cycle later.
-  logic vlan, vlan_q, ours_q, broadcast_q, pause_group_q, group_q, group6_q, solicited_q, has_ip6_q;
+  logic vlan, v6, vlan_q, ours_q, broadcast_q, pause_group_q, group_q;
+  logic group6_q, solicited_q, has_ip6_q;
   logic [8*RestBytes-1:0] plain;
   logic [47:0] destination;
   fields_t f;
   matches_t tagged_q, plain_q, m;
   assign m = vlan_q ? tagged_q : plain_q;
   assign vlan = be16(s_data, 12) == ETHERTYPE_VLAN;
+  assign v6 = vlan ? be16(s_data, 16) == ETHERTYPE_IPV6 : be16(s_data, 12) == ETHERTYPE_IPV6;
   assign plain = s_data[8*12+:8*RestBytes];
   assign destination = {be16(s_data, 0), be16(s_data, 2), be16(s_data, 4)};
 
   always_ff @(posedge clk) begin : keep
     if (s_valid) begin
-      f <= vlan ? fields_of(s_data[8*16+:8*RestBytes]) : fields_of(plain);
+      f <= vlan ? fields_of(s_data[8*16+:8*RestBytes], v6) : fields_of(plain, v6);
       tagged_q <= matches_of(s_data[8*16+:8*RestBytes]);
       plain_q <= matches_of(plain);
       vlan_q <= vlan;
@@ -152,7 +159,7 @@ module fb_net_parse
       group6_q <= cfg_group6[127:120] == MULTICAST_6 &&
           destination == {MULTICAST_6_MAC, cfg_group6[31:0]};
       solicited_q <= destination == {MULTICAST_6_MAC, SOLICITED[7:0], cfg_ip6[23:0]};
-      has_ip6_q <= cfg_ip6 != '0;
+      has_ip6_q <= cfg_ip6[127:120] != UNUSED_6;
     end
   end
 
@@ -180,8 +187,8 @@ module fb_net_parse
         ip: udp || echo || solicit,
         ip_bad: !f.ip_plain,
         fragment: !f.whole,
-        ip_long: f.ip_long,
         ip_bytes: f.ip_bytes,
+        ip_in_beat: f.ip_in_beat,
         udp_bytes: f.udp_bytes,
         unsummed: f.unsummed
     };

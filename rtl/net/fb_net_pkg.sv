@@ -26,8 +26,8 @@ package fb_net_pkg;
     logic ip;  // an IP header follows
     logic ip_bad;  // and it is none, or has options or extension headers
     logic fragment;
-    logic ip_long;  // the IP datagram has 64 bytes or more
-    logic [16:0] ip_bytes;  // its length with its header
+    logic [15:0] ip_bytes;  // its length: of IPv4 with that header, of IPv6 without it
+    logic [6:0] ip_in_beat;  // its length with that header, at most 64
     logic [15:0] udp_bytes;  // length in the UDP header
     logic unsummed;  // the UDP checksum is 0: there is none
   } headers_t;

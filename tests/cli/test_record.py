@@ -20,12 +20,22 @@ from pathlib import Path
 import pytest
 from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, PROGRAM, ROOT, Run, call
 from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import (
+    ICMPv6EchoReply,
+    ICMPv6EchoRequest,
+    ICMPv6ND_NA,
+    ICMPv6ND_NS,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptSrcLLAddr,
+    IPv6,
+)
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
-from scapy.utils import PcapReader, wrpcap
+from scapy.utils import PcapReader, PcapWriter, wrpcap
 
 HEAD = struct.Struct("<4sBxHIIQQ")
 MAC, ADDRESS, PORT = "02:46:42:00:00:01", "10.77.0.2", 0xFB01
+ADDRESS6 = "fd77::2"
 PAYLOAD = 1400
 
 
@@ -116,6 +126,56 @@ def test_a_group_is_received(forebay: Run, tmp_path: Path) -> None:
     report = forebay("record", tmp_path / "x.toml", *words, "-o", "json").report
     assert files(tmp_path / "objects") == {n: objects[n] for n in (0, 2)}
     assert named(report, "arrivals")["alien"] == -(-len(objects[1]) // PAYLOAD)
+
+
+def udp6(payload: bytes, mac: str = MAC, ip: str = ADDRESS6, tagged: bool = False) -> Packet:
+    """Return a datagram over IPv6, for us or for a group."""
+    ether = Ether(src="02:00:00:00:00:01", dst=mac)
+    upper = IPv6(src="fd77::1", dst=ip) / UDP(sport=40_000, dport=PORT) / Raw(payload)
+    return ether / Dot1Q(vlan=5) / upper if tagged else ether / upper
+
+
+def test_ipv6_is_received(forebay: Run, tmp_path: Path) -> None:
+    """What comes to our address and group is recorded, and a host that asks for us finds us."""
+    objects = make_objects(4, 3000, 9000)
+    ends = [(MAC, ADDRESS6), ("33:33:00:00:00:77", "ff15::77"), ("33:33:00:00:00:77", "ff15::1:77")]
+    sent = []
+    for frame in frames(objects):
+        payload = bytes(frame[UDP].payload)
+        object_ = HEAD.unpack_from(payload)[5]
+        sent.append(udp6(payload, *ends[object_ % 3], tagged=object_ == 3))
+    asked = IPv6(src="fd77::1", dst="ff02::1:ff00:2") / ICMPv6ND_NS(tgt=ADDRESS6)
+    asked /= ICMPv6NDOptSrcLLAddr(lladdr="02:00:00:00:00:01")
+    sent.insert(1, Ether(src="02:00:00:00:00:01", dst="33:33:ff:00:00:02") / asked)
+    ping = IPv6(src="fd77::1", dst=ADDRESS6) / ICMPv6EchoRequest(data=b"who is there?")
+    sent.insert(2, Ether(src="02:00:00:00:00:01", dst=MAC) / ping)
+    wrong = udp6(header(99, 9, 0, b"wrong") + b"wrong")
+    wrong[UDP].chksum = 0
+    sent.append(wrong)
+    wrpcap(str(tmp_path / "in.pcap"), sent)
+    drive = '[[ssd]]\nsize = "64MiB"\nimage = "drive.img"\n'
+    (tmp_path / "x.toml").write_text(
+        f'{drive}[source]\naddress6 = "{ADDRESS6}"\ngroup6 = "ff15::77"\n'
+    )
+    out = tmp_path / "out.pcapng"
+    words = ("--pcap", tmp_path / "in.pcap", "--flat-out", "--extract", tmp_path / "objects")
+    report = forebay("record", tmp_path / "x.toml", *words, "--pcap-out", out, "-o", "json").report
+    assert files(tmp_path / "objects") == {n: objects[n] for n in (0, 1, 3)}
+    lost, kept = (sum(-(-len(objects[n]) // PAYLOAD) for n in some) for some in ([2], [0, 1, 3]))
+    expected = {"datagram": kept, "alien": lost, "request": 2, "UDP checksum": 1}
+    assert named(report, "arrivals") == expected
+    with PcapReader(str(out)) as packets:
+        ours = [packet for packet in packets if packet.src == MAC and IPv6 in packet]
+    tells, pong = ours
+    assert tells[ICMPv6ND_NA].tgt == ADDRESS6 and tells[IPv6].dst == "fd77::1"
+    assert tells[ICMPv6NDOptDstLLAddr].lladdr == MAC
+    assert pong[ICMPv6EchoReply].data == b"who is there?"
+    # All but the one without a checksum.
+    with PcapReader(str(out)) as packets, PcapWriter(str(tmp_path / "sound.pcap")) as writer:
+        sound = [packet for packet in packets if UDP not in packet or packet[UDP].chksum]
+        for packet in sound:
+            writer.write(packet)
+    assert_sound(tmp_path / "sound.pcap", len(sound))
 
 
 def assert_sound(capture: Path, frames: int) -> None:
@@ -274,16 +334,18 @@ def test_a_peer_that_ignores_pause(forebay: Run) -> None:
     assert report["gap_count"] == len(report["gaps"]) > 0
 
 
-def test_mishaps_and_garbage_add_up(forebay: Run) -> None:
+@pytest.mark.parametrize("source", ["", 'address6 = "fd77::2"'])
+def test_mishaps_and_garbage_add_up(forebay: Run, source: str, tmp_path: Path) -> None:
     """Whatever comes between good frames is counted, and the good ones are stored."""
-    words = ["--generate", "8MiB", "--impairments", "3000", "--malformed", "100", "-o", "json"]
-    report = forebay("record", *words).report
+    (tmp_path / "x.toml").write_text(f'[[ssd]]\nsize = "64MiB"\n[source]\n{source}\n')
+    words = ["--generate", "4MiB", "--impairments", "6000", "--malformed", "100", "-o", "json"]
+    report = forebay("record", tmp_path / "x.toml", *words).report
     arrivals, places = named(report, "arrivals"), named(report, "places")
     for kind in ("damaged", "runt", "giant", "alien", "pause"):
         assert arrivals[kind] > 0, kind
     assert sum(places.values()) == arrivals["datagram"]
     assert sum(arrivals.values()) == report["offered"]["count"] and not report["wrong"]
-    assert report["stored"]["bytes"] > 7 << 20
+    assert report["stored"]["bytes"] > 3 << 20
 
 
 @pytest.mark.parametrize("ignores", [False, True])
@@ -355,18 +417,28 @@ def namespaces() -> None:
 
 
 def test_linux_reaches_the_rtl(namespaces: None, tmp_path: Path) -> None:
-    """Linux pings the simulated port, what it sends arrives complete, and Ctrl-C ends it well."""
-    (tmp_path / "files").mkdir()
+    """Linux pings the simulated port, what it sends arrives complete, and Ctrl-C ends it well.
+
+    Over IPv4, and over IPv6 in a frame that has room for 20 bytes less.
+    """
     data = {n: random.Random(n).randbytes(200_000 + n) for n in range(8)}
     for number, content in data.items():
-        (tmp_path / "files" / f"{number}").write_bytes(content)
+        path = tmp_path / ("files" if number < 4 else "files6") / f"{number}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    (tmp_path / "x.toml").write_text(
+        f'[[ssd]]\nsize = "64MiB"\n[source]\naddress6 = "{ADDRESS6}"\n'
+    )
     done = in_namespace(
         """
-        "$1" record --tap fb0 --extract "$2/objects" --pcap-out "$2/tap.pcapng" \
+        "$1" record "$2/x.toml" --extract "$2/objects" --pcap-out "$2/tap.pcapng" \
+            --tap fb0 --tap-address 10.77.0.1/24 --tap-address fd77::1/64 \
             -o json --output-file "$2/report.json" >"$2/out" 2>&1 &
         for n in $(seq 200); do grep -q listening "$2/out" && break; sleep 1; done
         ping -c 5 -i 0.2 -W 20 10.77.0.2
         "$1" send "$2/files" --to 10.77.0.2:64257 --rate 200Mb/s
+        ping -6 -c 5 -i 0.2 -W 20 fd77::2
+        "$1" send "$2/files6" --to [fd77::2]:64257 --rate 200Mb/s --object 4
         printf '%0100d' 0 | nc -u -w 1 10.77.0.2 64257
         sleep 5
         kill -INT %1
@@ -375,10 +447,11 @@ def test_linux_reaches_the_rtl(namespaces: None, tmp_path: Path) -> None:
         tmp_path,
     )
     said = done.stdout + done.stderr + (tmp_path / "out").read_text()
-    assert "5 received" in done.stdout and "code 130" in done.stdout, said
+    assert done.stdout.count("5 received") == 2 and "code 130" in done.stdout, said
     assert files(tmp_path / "objects") == data, said
     report = json.loads((tmp_path / "report.json").read_text())
-    assert named(report, "arrivals")["request"] >= 6  # five echoes, and ARP
+    # Five echoes of each, ARP and a solicitation.
+    assert named(report, "arrivals")["request"] >= 12
     assert named(report, "places")["header"] == 1  # netcat's
     assert report["gap_count"] == 0 and not report["wrong"] and report["dropped_by_linux"] == 0
     assert report["interrupted"]

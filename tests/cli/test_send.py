@@ -45,8 +45,8 @@ class Receiver:
     @property
     def address(self) -> str:
         """Where it listens."""
-        host, port = self.socket.getsockname()
-        return f"{host}:{port}"
+        host, port, *_ = self.socket.getsockname()
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def listen(self) -> None:
         """Take what comes until the socket is closed."""
@@ -77,10 +77,12 @@ class Receiver:
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    """Listen on loopback, with room for everything a test sends at once."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
-        listening.bind(("127.0.0.1", 0))
+def receiver(request: pytest.FixtureRequest) -> Iterator[Receiver]:
+    """Listen on loopback, with room for everything a test sends at once; over IPv6 if asked."""
+    host = getattr(request, "param", "127.0.0.1")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as listening:
+        listening.bind((host, 0))
         # Beyond the machine's limit where that is allowed; the tests pace what they send anyway.
         for option in (socket.SO_RCVBUF, getattr(socket, "SO_RCVBUFFORCE", 33)):
             try:
@@ -123,9 +125,12 @@ def send(forebay: Run, receiver: Receiver, *words: object, code: int = GOOD) -> 
     return report
 
 
+@pytest.mark.parametrize("receiver", ["127.0.0.1", "::1"], indirect=True)
 def test_files_arrive(forebay: Run, receiver: Receiver, tmp_path: Path) -> None:
     """A folder in the order of its names, then a file; byte by byte, all numbers there."""
-    sizes = {"b/one": 1, "b/two": 8940, "a": 8941, "c": 100_000, "empty": 0}
+    ip = 40 if "[" in receiver.address else 20
+    payload = 9000 - ip - 8 - HEAD.size
+    sizes = {"b/one": 1, "b/two": payload, "a": payload + 1, "c": 100_000, "empty": 0}
     contents = make(tmp_path / "in", sizes)
     contents |= make(tmp_path, {"last": 20_000})
     line = (tmp_path / "in", tmp_path / "last", "--rate", "20MB/s")
@@ -137,8 +142,10 @@ def test_files_arrive(forebay: Run, receiver: Receiver, tmp_path: Path) -> None:
     assert report["sent"]["objects"] == 5
     assert report["sent"]["bytes"] == sum(map(len, contents.values()))
     assert report["left"]["empty"] == 1
-    assert (report["mtu"], report["payload_bytes"]) == (9000, 8940)
-    assert max(map(len, receiver.datagrams)) == 9000 - 28
+    assert (report["mtu"], report["payload_bytes"]) == (9000, payload)
+    assert max(map(len, receiver.datagrams)) == 9000 - 8 - ip
+    whole = [max(60, 14 + ip + 8 + len(datagram)) + 24 for datagram in receiver.datagrams]
+    assert report["sent"]["wire_bytes"] == sum(whole)
 
 
 @pytest.mark.parametrize(("mtu", "frames"), [(61, 1500), (1500, 2), (9000, 1), (16368, 1)])
@@ -278,7 +285,9 @@ def test_what_cannot_be_read_is_told(forebay: Run, receiver: Receiver, tmp_path:
     [
         ("no/such/file --to 127.0.0.1", "no/such/file"),
         ("/dev/null --to 127.0.0.1", "neither a file nor a folder"),
-        ("README.md --to [::1]:5", "IPv4"),
+        ("README.md --to [::1]:0", "must not be 0"),
+        ("README.md --to [::1:5", "neither HOST nor HOST:PORT"),
+        ("README.md --to [::1] --mtu 80", "take 80 bytes of it"),
         ("README.md --to 127.0.0.1:0", "must not be 0"),
         ("README.md --to 127.0.0.1 --rate fast", "is no rate"),
         ("README.md --to 127.0.0.1 --mtu 60", "61..=16368"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The network side: addresses, pause, what is sent, and what became of each frame.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use forebay_spec::net::{Arrival, Place, regs};
@@ -57,9 +57,13 @@ pub struct NetSettings {
     /// Our MAC address.
     pub mac: [u8; 6],
     /// Our IPv4 address.
-    pub ip: [u8; 4],
+    pub ip: Ipv4Addr,
+    /// Our IPv6 address.
+    pub ip6: Option<Ipv6Addr>,
     /// The IPv4 multicast group whose datagrams are received as well.
-    pub group: Option<[u8; 4]>,
+    pub group: Option<Ipv4Addr>,
+    /// The IPv6 multicast group whose datagrams are received as well.
+    pub group6: Option<Ipv6Addr>,
     /// The UDP port that is ours.
     pub port: u16,
     /// The first stream that is taken.
@@ -107,7 +111,7 @@ pub struct Destination {
     /// Its MAC address; none: the card asks for it by ARP.
     pub mac: Option<[u8; 6]>,
     /// Its IPv4 address.
-    pub ip: [u8; 4],
+    pub ip: Ipv4Addr,
     /// Its UDP port.
     pub port: u16,
     /// Bytes of payload in a frame: a multiple of 64, at most 8896.
@@ -248,13 +252,14 @@ impl NetPort {
             Some(thresholds) => self.thresholds(thresholds)?,
             None => regs::pause::RESET,
         };
-        let filter = regs::filter::IP.put(u64::from(u32::from_be_bytes(settings.ip)))
+        let filter = regs::filter::IP.put(settings.ip.to_bits().into())
             | regs::filter::PORT.put(settings.port.into())
             | regs::filter::STREAM.put(settings.stream.into());
         let control = regs::pause_control::ASK.put(pause.is_some().into())
             | regs::pause_control::BY_CLASS.put(class.is_some().into())
             | regs::pause_control::WHICH.put(class.unwrap_or_default().into())
             | regs::pause_control::WATCHDOG.put(watchdog);
+        let [ip6, group6] = [settings.ip6, settings.group6].map(halves);
         let writes = [
             (regs::streams::OFFSET, 0),
             (regs::resolve::OFFSET, 0),
@@ -262,10 +267,12 @@ impl NetPort {
             (regs::filter::OFFSET, filter),
             (
                 regs::group::OFFSET,
-                settings
-                    .group
-                    .map_or(0, |group| u32::from_be_bytes(group).into()),
+                settings.group.map_or(0, |group| group.to_bits().into()),
             ),
+            (regs::ip6_high::OFFSET, ip6[0]),
+            (regs::ip6_low::OFFSET, ip6[1]),
+            (regs::group6_high::OFFSET, group6[0]),
+            (regs::group6_low::OFFSET, group6[1]),
             (
                 regs::gather::OFFSET,
                 regs::gather::CYCLES.put(COALESCE_CYCLES),
@@ -369,7 +376,7 @@ impl NetPort {
         }
         let mac = to.mac.map_or(0, mac_number);
         let peer = regs::peer::MAC.put(mac) | regs::peer::PORT.put(to.port.into());
-        let send = regs::send::IP.put(u64::from(u32::from_be_bytes(to.ip)))
+        let send = regs::send::IP.put(to.ip.to_bits().into())
             | regs::send::PAYLOAD.put(units)
             | regs::send::RATE.put(to.rate.into());
         // What was asked for another destination is forgotten first.
@@ -394,7 +401,7 @@ impl NetPort {
     }
 
     /// Waits until the card knows the MAC address of its destination, or none.
-    fn await_resolved(&self, bus: &mut dyn Bus, known: bool, ip: [u8; 4]) -> Result<(), Error> {
+    fn await_resolved(&self, bus: &mut dyn Bus, known: bool, ip: Ipv4Addr) -> Result<(), Error> {
         let done = poll::wait(bus, RESOLVE_WAIT, |bus| {
             let resolve = self.registers.read(bus, regs::resolve::OFFSET)?;
             Ok((regs::resolve::KNOWN.get(resolve) == u64::from(known)).then_some(()))
@@ -402,7 +409,7 @@ impl NetPort {
         done.ok_or_else(|| Error::NotFound {
             what: "the MAC address of the destination",
             seen: match known {
-                true => format!("no ARP reply from {}", Ipv4Addr::from(ip)),
+                true => format!("no ARP reply from {ip}"),
                 false => "the card does not forget another one".to_owned(),
             },
             remedy: "check the address, the cable, the switch and that the MAC's clocks run",
@@ -565,6 +572,12 @@ fn mac_number([a, b, c, d, e, f]: [u8; 6]) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
+/// The upper and the lower half of an IPv6 address; 0: none.
+fn halves(ip: Option<Ipv6Addr>) -> [u64; 2] {
+    let bits = ip.map_or(0, Ipv6Addr::to_bits);
+    [(bits >> 64) as u64, bits as u64]
+}
+
 fn at_most(parameter: &'static str, value: impl Into<u64>, most: u64) -> Result<(), Error> {
     let value = value.into();
     if value <= most {
@@ -591,7 +604,8 @@ mod tests {
     fn streams_that_cannot_be_are_refused() {
         let settings = |stream, streams| NetSettings {
             mac: [2; 6],
-            ip: [10, 0, 0, 2],
+            ip: Ipv4Addr::new(10, 0, 0, 2),
+            ip6: None,
             port: 1,
             stream,
             streams,
@@ -603,6 +617,7 @@ mod tests {
             idle_cycles: 0,
             ieee1588: false,
             group: None,
+            group6: None,
         };
         for (stream, streams) in [(0, 1), (0, 4), (65_535, 1), (65_532, 4)] {
             let good = port().check_streams(&settings(stream, streams));

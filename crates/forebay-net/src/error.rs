@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Result of everything here.
@@ -89,7 +89,7 @@ pub enum Error {
     #[diagnostic(help("look whether there is a way: ip route get ADDRESS"))]
     NoWay {
         /// The receiver.
-        to: SocketAddrV4,
+        to: SocketAddr,
         /// Why not.
         source: io::Error,
     },
@@ -100,7 +100,7 @@ pub enum Error {
         /// Bytes of a full frame behind its Ethernet header.
         mtu: u16,
         /// The receiver.
-        to: SocketAddrV4,
+        to: SocketAddr,
         /// Why not.
         source: io::Error,
         /// What to do.

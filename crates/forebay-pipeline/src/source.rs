@@ -2,7 +2,7 @@
 //! `[source]`: the network's side.
 
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use forebay_model::net::headroom;
 use forebay_model::{SECOND, Time};
@@ -44,8 +44,12 @@ pub struct Source {
     pub mac: Mac,
     /// Our IPv4 address.
     pub address: Ipv4Addr,
+    /// Our IPv6 address.
+    pub address6: Option<Ipv6Addr>,
     /// The multicast group whose datagrams are received as well.
     pub group: Option<Ipv4Addr>,
+    /// The same of IPv6.
+    pub group6: Option<Ipv6Addr>,
     /// Our UDP port.
     pub port: u16,
     /// The first stream that is taken.
@@ -153,9 +157,15 @@ pub(super) struct Raw {
     /// Our IPv4 address.
     #[schemars(with = "Option<String>")]
     address: Option<Place>,
+    /// Our IPv6 address.
+    #[schemars(with = "Option<String>")]
+    address6: Option<Place>,
     /// The IPv4 multicast group whose datagrams are received as well.
     #[schemars(with = "Option<String>")]
     group: Option<Place>,
+    /// The IPv6 multicast group whose datagrams are received as well.
+    #[schemars(with = "Option<String>")]
+    group6: Option<Place>,
     /// Our UDP port, 1 to 65535.
     #[schemars(with = "Option<schema::Whole>")]
     port: Option<Place>,
@@ -204,8 +214,14 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
     Ok(Source {
         mac: file.or("source.mac", &raw.mac, MAC, mac)?,
         address: file.or("source.address", &raw.address, ADDRESS, address)?,
+        address6: file.or("source.address6", &raw.address6, None, |field| {
+            address6(field).map(Some)
+        })?,
         group: file.or("source.group", &raw.group, None, |field| {
             group(field).map(Some)
+        })?,
+        group6: file.or("source.group6", &raw.group6, None, |field| {
+            group6(field).map(Some)
         })?,
         port: number("port", &raw.port, 1, 65_535, UDP_PORT.into())? as u16,
         stream,
@@ -256,12 +272,37 @@ fn address(field: &Field<'_>) -> Result<Ipv4Addr> {
         })
 }
 
+fn address6(field: &Field<'_>) -> Result<Ipv6Addr> {
+    let parsed: Option<Ipv6Addr> = field.text()?.parse().ok();
+    parsed
+        .filter(|ip| {
+            let other = ip.is_unspecified() || ip.is_multicast() || ip.is_loopback();
+            !(other || ip.to_ipv4_mapped().is_some())
+        })
+        .ok_or_else(|| {
+            field.refuse(
+                "it is the IPv6 address of one card",
+                "write a free one of your network, such as \"fd77::2\"",
+            )
+        })
+}
+
 fn group(field: &Field<'_>) -> Result<Ipv4Addr> {
     let parsed: Option<Ipv4Addr> = field.text()?.parse().ok();
     parsed.filter(Ipv4Addr::is_multicast).ok_or_else(|| {
         field.refuse(
             "it is an IPv4 multicast group, 224.0.0.0 to 239.255.255.255",
             "write one of your network, such as \"239.77.0.1\"",
+        )
+    })
+}
+
+fn group6(field: &Field<'_>) -> Result<Ipv6Addr> {
+    let parsed: Option<Ipv6Addr> = field.text()?.parse().ok();
+    parsed.filter(Ipv6Addr::is_multicast).ok_or_else(|| {
+        field.refuse(
+            "it is an IPv6 multicast group, which begins with ff",
+            "write one of your network, such as \"ff15::77\"",
         )
     })
 }

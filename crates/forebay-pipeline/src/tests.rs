@@ -103,6 +103,16 @@ fn what_is_wrong_is_named_with_its_line() {
             "IPv4 address of one card",
         ),
         ("[source]\naddress = 7", "it is a text"),
+        ("[source]\naddress6 = \"10.0.0.2\"", "IPv6 address of one card"),
+        ("[source]\naddress6 = \"::\"", "IPv6 address of one card"),
+        ("[source]\naddress6 = \"::1\"", "IPv6 address of one card"),
+        ("[source]\naddress6 = \"ff15::1\"", "IPv6 address of one card"),
+        (
+            "[source]\naddress6 = \"::ffff:10.0.0.2\"",
+            "IPv6 address of one card",
+        ),
+        ("[source]\ngroup6 = \"fd77::1\"", "IPv6 multicast group"),
+        ("[source]\ngroup6 = \"239.1.1.1\"", "IPv6 multicast group"),
         (
             "[source]\nmac = \"01:00:5e:00:00:01\"",
             "MAC address of one card",

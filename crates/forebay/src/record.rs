@@ -155,7 +155,7 @@ fn partner(args: &RecordArgs) -> PartnerSpec {
         },
         (None, Some(name)) => SourceSpec::Interface {
             name: name.clone(),
-            address: args.tap_address,
+            addresses: args.tap_address.clone(),
             lasts: args.lasts,
         },
         (None, None) => SourceSpec::Generator {

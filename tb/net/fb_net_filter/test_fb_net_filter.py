@@ -323,7 +323,7 @@ class Bench:
                 data += beat[: int(dut.m_beat_bytes.value)]
                 if dut.m_last.value == 1:
                     verdict = int(dut.m_arrival.value), int(dut.m_bytes.value)
-                    solicits = frames.KINDS[int(dut.m_headers.value) >> 40] == "SOLICIT"
+                    solicits = frames.KINDS[int(dut.m_headers.value) >> frames.KIND_AT] == "SOLICIT"
                     if solicits and verdict[0] == spec.ARRIVAL_REQUEST:
                         source = ipaddress.IPv6Address(Ether(data)[IPv6].src).packed
                         assert source_sum == 0xFFFF - checksum(source)

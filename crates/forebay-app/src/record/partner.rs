@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The simulated link partner: what it sends, and how it takes pause.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -42,8 +42,8 @@ pub enum SourceSpec {
     Interface {
         /// Its name.
         name: String,
-        /// This machine's own address on it, and bits of its network.
-        address: (Ipv4Addr, u8),
+        /// This machine's own addresses on it, and bits of their networks.
+        addresses: Vec<(IpAddr, u8)>,
         /// When it ends; none: it does not.
         lasts: Option<Duration>,
     },
@@ -122,7 +122,7 @@ impl PartnerSpec {
                 down: flaps.down_ps,
                 seed: self.seed,
             }),
-            station: Some(setup::addresses(pipeline).from),
+            station: Some(setup::partner(pipeline)),
             time_of_day: (pipeline.source.clock == Clock::Ieee1588).then_some(TIME_OF_DAY),
         }
     }
@@ -202,14 +202,14 @@ impl LinkPartner {
             }
             SourceSpec::Interface {
                 name,
-                address,
+                addresses,
                 lasts,
             } => {
                 let tap = Tap::open(&Setup {
                     name: name.clone(),
                     mtu: pipeline.source.mtu as u16,
                     queue: QUEUE,
-                    address: Some(*address),
+                    addresses: addresses.clone(),
                 })?;
                 let interface = Interface::new(tap, *lasts);
                 partner.interface = Some(interface.clone());

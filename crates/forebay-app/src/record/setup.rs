@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a pipeline to a machine and a plan.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use forebay_cosim::Config;
@@ -25,6 +25,8 @@ use crate::failure::{Failure, Result};
 use crate::home;
 use crate::machine::MachineSpec;
 
+/// The sender's address on its link, from its MAC address (RFC 4291 2.5.1).
+const PARTNER6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, 1);
 /// Bytes of a beat of the memory for frames.
 const BEAT: u32 = 64;
 /// A pause frame asks for the longest silence, and the next one follows with an eighth of it left:
@@ -89,29 +91,39 @@ pub fn machine(machine: &MachineSpec, pipeline: &Pipeline, folder: &Path) -> Res
     Ok(config)
 }
 
-/// Who sends to whom, where we make the sender.
+/// The simulated link partner, to which objects are sent back.
+pub(super) fn partner(pipeline: &Pipeline) -> Station {
+    let source = &pipeline.source;
+    let [a, b, c, last] = source.address.octets();
+    // A neighbour of ours.
+    let ip = Ipv4Addr::new(a, b, c, if last == 1 { 3 } else { 1 });
+    Station {
+        mac: [2, 0, 0, 0, 0, 1],
+        ip: ip.into(),
+        port: source.port,
+    }
+}
+
+/// Who sends to whom, where we make the sender: over IPv6 if the pipeline has it, to a group rather
+/// than to our address.
 pub(super) fn addresses(pipeline: &Pipeline) -> Addresses {
     let source = &pipeline.source;
-    let ip = source.address.octets();
-    // A neighbour of ours.
-    let peer_ip = [ip[0], ip[1], ip[2], if ip[3] == 1 { 3 } else { 1 }];
+    let mut from = partner(pipeline);
+    let ours = source.address6.map_or(source.address.into(), IpAddr::from);
+    let (mac, ip) = match (source.group6, source.address6, source.group) {
+        (Some(group), ..) => (group6_mac(group), group.into()),
+        (None, None, Some(group)) => (group_mac(group), group.into()),
+        _ => (source.mac.0, ours),
+    };
+    if ip.is_ipv6() {
+        from.ip = PARTNER6.into();
+    }
     Addresses {
-        from: Station {
-            mac: [2, 0, 0, 0, 0, 1],
-            ip: peer_ip,
+        from,
+        to: Station {
+            mac,
+            ip,
             port: source.port,
-        },
-        to: match source.group {
-            Some(group) => Station {
-                mac: group_mac(group),
-                ip: group.octets(),
-                port: source.port,
-            },
-            None => Station {
-                mac: source.mac.0,
-                ip,
-                port: source.port,
-            },
         },
         tag: None,
         raw: false,
@@ -124,14 +136,22 @@ fn group_mac(group: Ipv4Addr) -> [u8; 6] {
     [0x01, 0x00, 0x5e, a & 0x7f, b, c]
 }
 
+/// The MAC address of an IPv6 multicast group (RFC 2464 7).
+fn group6_mac(group: Ipv6Addr) -> [u8; 6] {
+    let [.., a, b, c, d] = group.octets();
+    [0x33, 0x33, a, b, c, d]
+}
+
 /// How the network side receives.
 pub(super) fn net(pipeline: &Pipeline) -> NetSettings {
     let source = &pipeline.source;
     let beats = |bytes: u32| (bytes / BEAT) as u16;
     NetSettings {
         mac: source.mac.0,
-        ip: source.address.octets(),
-        group: source.group.map(|group| group.octets()),
+        ip: source.address,
+        ip6: source.address6,
+        group: source.group,
+        group6: source.group6,
         port: source.port,
         stream: source.stream,
         streams: source.streams,
@@ -205,13 +225,13 @@ pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> 
 }
 
 fn destination(pipeline: &Pipeline, rate: u64) -> Destination {
-    let from = addresses(pipeline).from;
+    let from = partner(pipeline);
     let before = (IPV4_BYTES + UDP_BYTES + header::BYTES) as u32;
     let payload = pipeline.source.mtu.saturating_sub(before).min(PAYLOAD_MOST);
     let each_cycle = rate.saturating_mul(256) / MAC_HZ;
     Destination {
         mac: None,
-        ip: from.ip,
+        ip: from.ipv4(),
         port: from.port,
         payload: ((payload / BEAT).max(1) * BEAT) as u16,
         epoch: epoch_of_clock(),

@@ -50,7 +50,9 @@ fn net_settings() -> NetSettings {
     let to = Addresses::default().to;
     NetSettings {
         mac: to.mac,
-        ip: to.ip,
+        ip: to.ipv4(),
+        ip6: None,
+        group6: None,
         port: to.port,
         stream: 0,
         streams: 1,
@@ -273,7 +275,7 @@ fn what_was_recorded_is_sent_back() {
     let from = Addresses::default().from;
     let to = Destination {
         mac: Some(from.mac),
-        ip: from.ip,
+        ip: from.ipv4(),
         port: from.port,
         payload: 1408,
         epoch: 9,

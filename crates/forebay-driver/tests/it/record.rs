@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The end of a recording, on a card that is nothing but registers, while frames keep coming.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use forebay_driver::elements::{Chain, RegisterWrite};
@@ -236,7 +237,8 @@ fn plan() -> Plan {
     Plan {
         net: NetSettings {
             mac: [2; 6],
-            ip: [10, 0, 0, 2],
+            ip: Ipv4Addr::new(10, 0, 0, 2),
+            ip6: None,
             port: 1,
             stream: 0,
             streams: 1,
@@ -248,6 +250,7 @@ fn plan() -> Plan {
             idle_cycles: 0,
             ieee1588: false,
             group: None,
+            group6: None,
         },
         packets: None,
         recording: Recording {

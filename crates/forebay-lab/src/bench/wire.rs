@@ -200,7 +200,9 @@ pub fn net_settings(metres: u32, mtu: u32) -> Result<NetSettings> {
     let to = Addresses::default().to;
     Ok(NetSettings {
         mac: to.mac,
-        ip: to.ip,
+        ip: to.ipv4(),
+        ip6: None,
+        group6: None,
         port: to.port,
         stream: 0,
         streams: 1,

@@ -65,7 +65,7 @@ impl Stage {
 /// ours, with preamble, check sequence and gap. None where there is no wire, or no room for payload.
 pub fn wire(rate: u64, mtu: u64) -> Option<Stage> {
     let bytes = usize::try_from(mtu).ok()?;
-    let payload = ethernet::payload_of_mtu(bytes)?;
+    let payload = ethernet::payload_of_mtu(bytes, ethernet::IPV4_BYTES)?;
     let frame = (ethernet::HEADER_BYTES + bytes).max(ethernet::LEAST_BYTES) + ethernet::WIRE_BYTES;
     let because = format!(
         "{} Gb/s in frames of {frame} B, {payload} B of payload in each",

@@ -10,7 +10,8 @@ use super::source::{Next, Source};
 use crate::Time;
 use forebay_spec::net::Pause;
 use forebay_spec::net::ethernet::{
-    HEADER_BYTES, IPV4_BYTES, LEAST_BYTES, TAG_BYTES, TYPE_FOREBAY, TYPE_VLAN, UDP_BYTES,
+    HEADER_BYTES, IPV4_BYTES, IPV6_BYTES, LEAST_BYTES, TAG_BYTES, TYPE_FOREBAY, TYPE_IPV6,
+    TYPE_VLAN, UDP_BYTES,
 };
 use forebay_spec::net::header;
 use forebay_spec::net::pause::CLASSES;
@@ -136,21 +137,32 @@ impl<S: Source> Malformed<S> {
     }
 
     /// One bit of the headers turned. Straight behind Ethernet no checksum guards our header: there
-    /// only a bit of Ethernet's is turned, so that no number is taken for true that is none.
+    /// only a bit of Ethernet's is turned, so that no number is taken for true that is none. Of the
+    /// header of IPv6 no checksum guards the traffic class, the flow label and the hop limit: with a
+    /// bit of these turned, the frame would be a good one.
     fn turned(&mut self, good: &Frame) -> Result<Frame, NetError> {
         let mut bytes = good.bytes().to_vec();
         let mut kind_at = HEADER_BYTES - 2;
         if bytes.get(kind_at..kind_at + 2) == Some(&TYPE_VLAN.to_be_bytes()) {
             kind_at += TAG_BYTES;
         }
-        let raw = bytes.get(kind_at..kind_at + 2) == Some(&TYPE_FOREBAY.to_be_bytes());
-        let behind = if raw {
-            0
-        } else {
-            IPV4_BYTES + UDP_BYTES + header::BYTES
+        let is = |kind: u16| bytes.get(kind_at..kind_at + 2) == Some(&kind.to_be_bytes());
+        let ipv6 = is(TYPE_IPV6);
+        let behind = match (is(TYPE_FOREBAY), ipv6) {
+            (true, _) => 0,
+            (false, false) => IPV4_BYTES + UDP_BYTES + header::BYTES,
+            (false, true) => IPV6_BYTES + UDP_BYTES + header::BYTES,
         };
         let headers = (kind_at + 2 + behind).min(bytes.len());
-        let bit = self.below(8 * headers as u64) as usize;
+        // Bits count from the lowest of a byte; the version is in the upper four of the first one.
+        let ip = 8 * (kind_at + 2);
+        let unguarded = [ip..ip + 4, ip + 8..ip + 32, ip + 56..ip + 64];
+        let bit = loop {
+            let bit = self.below(8 * headers as u64) as usize;
+            if !(ipv6 && unguarded.iter().any(|bits| bits.contains(&bit))) {
+                break bit;
+            }
+        };
         bytes[bit / 8] ^= 1 << (bit % 8);
         Frame::bare(bytes)
     }

@@ -2,13 +2,13 @@
 //! The socket: where frames go out, and what Linux says to that.
 
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use forebay_spec::net::ethernet;
+use forebay_spec::net::{ethernet, header};
 use rustix::io::Errno;
-use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery};
+use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 
 use super::sender::Stop;
 use crate::{Error, Result};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Line {
     socket: UdpSocket,
     /// The receiver.
-    pub to: SocketAddrV4,
+    pub to: SocketAddr,
     /// Bytes of a frame behind its Ethernet header.
     pub mtu: u16,
     /// Times that a frame was offered again, as Linux had no room for it.
@@ -51,12 +51,20 @@ impl Line {
     pub fn open(to: &str, mtu: Option<u16>) -> Result<Self> {
         let to = resolve(to)?;
         let unusable = |source: io::Error| Error::NoWay { to, source };
-        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(unusable)?;
+        let any = match to {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        };
+        let socket = UdpSocket::bind(any).map_err(unusable)?;
         socket.connect(to).map_err(unusable)?;
         // Fragments would be refused: rather an error here than silence there.
-        sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO)
-            .map_err(|error| unusable(error.into()))?;
-        let room = sockopt::ip_mtu(&socket).map_err(|error| unusable(error.into()))?;
+        let room = match to {
+            SocketAddr::V4(_) => sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO)
+                .and_then(|()| sockopt::ip_mtu(&socket)),
+            SocketAddr::V6(_) => sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::DO)
+                .and_then(|()| sockopt::ipv6_mtu(&socket)),
+        };
+        let room = room.map_err(|error| unusable(error.into()))?;
         let room = u16::try_from(room).unwrap_or(u16::MAX);
         let mtu = mtu.unwrap_or(room.min(USUAL_MTU));
         if mtu > room {
@@ -75,17 +83,28 @@ impl Line {
         })
     }
 
+    /// Bytes of a frame's IP header.
+    #[must_use]
+    pub const fn ip_bytes(&self) -> usize {
+        match self.to {
+            SocketAddr::V4(_) => ethernet::IPV4_BYTES,
+            SocketAddr::V6(_) => ethernet::IPV6_BYTES,
+        }
+    }
+
     /// Bytes of a file in a frame.
     ///
     /// # Errors
     /// If there is room for none.
     pub fn payload(&self) -> Result<usize> {
-        ethernet::payload_of_mtu(self.mtu.into()).ok_or_else(|| {
+        let ip_bytes = self.ip_bytes();
+        ethernet::payload_of_mtu(self.mtu.into(), ip_bytes).ok_or_else(|| {
+            let headers = ip_bytes + ethernet::UDP_BYTES + header::BYTES;
             Error::setting(
                 "the MTU",
                 self.mtu,
-                "our header and those of IPv4 and UDP take 60 bytes of it",
-                "send over another interface",
+                format!("our header and those of IP and UDP take {headers} bytes of it"),
+                "send over another interface, or with a greater --mtu",
             )
         })
     }
@@ -126,7 +145,7 @@ impl Line {
                 "it is a broadcast address, or a firewall forbids it: nft list ruleset"
             }
             Some(Errno::NETUNREACH | Errno::HOSTUNREACH) => {
-                "no host there answers to ARP, or there is no route: ip neighbour, ip route"
+                "no host there answers who has the address, or there is no route: ip neighbour, ip route"
             }
             Some(Errno::NOBUFS | Errno::NOMEM) => {
                 "the interface has stood still for ten seconds: is it paused? Or name a --rate"
@@ -142,35 +161,51 @@ impl Line {
     }
 }
 
-/// The address of HOST\[:PORT\].
-fn resolve(to: &str) -> Result<SocketAddrV4> {
-    let full = if to.contains(':') {
-        to.to_owned()
-    } else {
-        format!("{to}:{}", ethernet::UDP_PORT)
-    };
+/// The address of HOST\[:PORT\], where an IPv6 address with a port stands in brackets. Of a name that
+/// has both, the IPv4 address.
+fn resolve(to: &str) -> Result<SocketAddr> {
     let bad = |why: &str| {
         Error::setting(
             "--to",
             format_args!("`{to}`"),
             why,
-            "write HOST or HOST:PORT, such as 10.77.0.2:64257",
+            "write HOST or HOST:PORT, such as 10.77.0.2:64257 or [fd77::2]:64257",
         )
     };
-    let addresses = full
+    let (host, port) = split(to).ok_or_else(|| bad("it is neither HOST nor HOST:PORT"))?;
+    let addresses = (host, port)
         .to_socket_addrs()
         .map_err(|error| bad(&format!("that cannot be found: {error}")))?;
-    let found = addresses.filter_map(|address| match address {
-        SocketAddr::V4(address) => Some(address),
-        SocketAddr::V6(_) => None,
-    });
-    match found.collect::<Vec<_>>().first() {
-        None => Err(bad("only an IPv4 address can be sent to")),
+    let found = addresses.min_by_key(SocketAddr::is_ipv6);
+    match found {
+        None => Err(bad("it has no address")),
         Some(address) if address.port() == 0 || address.ip().is_unspecified() => {
             Err(bad("address and port must not be 0"))
         }
-        Some(address) => Ok(*address),
+        Some(address) => Ok(address),
     }
+}
+
+/// Host and port; none: it has not this form.
+fn split(to: &str) -> Option<(&str, u16)> {
+    let default = ethernet::UDP_PORT;
+    let (host, port) = match to.strip_prefix('[') {
+        Some(rest) => {
+            let (host, behind) = rest.split_once(']')?;
+            match behind {
+                "" => (host, None),
+                _ => (host, Some(behind.strip_prefix(':')?)),
+            }
+        }
+        // An IPv6 address alone, with more than one colon.
+        None if to.matches(':').nth(1).is_some() => (to, None),
+        None => match to.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (to, None),
+        },
+    };
+    let port = port.map_or(Some(default), |port| port.parse().ok())?;
+    (!host.is_empty()).then_some((host, port))
 }
 
 #[cfg(test)]
@@ -182,13 +217,30 @@ mod tests {
         let address = |text: &str| resolve(text).map(|found| found.to_string());
         assert_eq!(address("127.0.0.1:5").expect("one"), "127.0.0.1:5");
         assert_eq!(address("127.0.0.1").expect("one"), "127.0.0.1:64257");
+        for (text, found) in [
+            ("[::1]:5", "[::1]:5"),
+            ("[::1]", "[::1]:64257"),
+            ("::1", "[::1]:64257"),
+            ("fd77::a:5", "[fd77::a:5]:64257"),
+            ("localhost:7", "127.0.0.1:7"),
+        ] {
+            assert_eq!(address(text).expect("one"), found);
+        }
         for text in [
             "",
             ":",
+            ":5",
             "127.0.0.1:0",
             "0.0.0.0:5",
             "127.0.0.1:x",
-            "[::1]:5",
+            "127.0.0.1:65536",
+            "[::]:5",
+            "[::1]:0",
+            "[::1]:",
+            "[::1]5",
+            "[::1",
+            "[]:5",
+            "::1]:5",
             "a b:5",
         ] {
             assert!(resolve(text).is_err(), "{text}");
@@ -197,10 +249,16 @@ mod tests {
 
     #[test]
     fn frames_go_and_a_missing_receiver_is_noticed() {
-        let there = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for (ours, payload) in [("127.0.0.1:0", 8940), ("[::1]:0", 8920)] {
+            to_ourselves(ours, payload);
+        }
+    }
+
+    fn to_ourselves(ours: &str, payload: usize) {
+        let there = UdpSocket::bind(ours).expect("a socket");
         let to = there.local_addr().expect("an address").to_string();
         let mut line = Line::open(&to, None).expect("a line");
-        assert_eq!((line.mtu, line.payload().expect("room")), (9000, 8940));
+        assert_eq!((line.mtu, line.payload().expect("room")), (9000, payload));
         assert_eq!(line.send(b"hello", || false).expect("loopback"), Sent::Yes);
         let mut room = [0; 10];
         assert_eq!(there.recv(&mut room).expect("a datagram"), 5);

@@ -207,8 +207,8 @@ impl Sender {
                 return Ok(false);
             }
         }
-        const HEADERS: usize = ethernet::HEADER_BYTES + ethernet::IPV4_BYTES + ethernet::UDP_BYTES;
-        let whole = (HEADERS + frame.len()).max(ethernet::LEAST_BYTES) + ethernet::WIRE_BYTES;
+        let headers = ethernet::HEADER_BYTES + self.line.ip_bytes() + ethernet::UDP_BYTES;
+        let whole = (headers + frame.len()).max(ethernet::LEAST_BYTES) + ethernet::WIRE_BYTES;
         self.header.sequence = self.header.sequence.wrapping_add(1);
         self.sent.frames += 1;
         self.sent.bytes += bytes;

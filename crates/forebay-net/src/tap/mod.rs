@@ -9,7 +9,7 @@ mod tests;
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use forebay_spec::net::ethernet;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
@@ -20,8 +20,12 @@ use crate::{Error, MOST_BYTES, Result, fill};
 const NAME_BYTES: usize = 15;
 /// Most bytes behind the Ethernet header, so that a tagged frame is not too long.
 pub const MOST_MTU: u16 = (MOST_BYTES - ethernet::HEADER_BYTES - ethernet::TAG_BYTES) as u16;
+/// Least MTU of IPv6.
+const LEAST_MTU6: u16 = 1280;
 /// Where routes are listed, and with them our addresses.
 const ROUTES: &str = "/proc/self/net/fib_trie";
+/// Where our addresses of IPv6 are listed.
+const ADDRESSES6: &str = "/proc/self/net/if_inet6";
 /// Where it is said what the interfaces of our network namespace did.
 const STATISTICS: &str = "/proc/self/net/dev";
 
@@ -34,8 +38,8 @@ pub struct Setup {
     pub mtu: u16,
     /// Frames that Linux queues for us: programs send faster than simulation receives.
     pub queue: u32,
-    /// Address of this machine on it, and the bits that name its network.
-    pub address: Option<(Ipv4Addr, u8)>,
+    /// Addresses of this machine on it, and the bits that name their networks.
+    pub addresses: Vec<(IpAddr, u8)>,
 }
 
 /// A TAP interface; it goes away with this, unless it was there before.
@@ -65,13 +69,22 @@ impl Tap {
         };
         let mut device = open(builder(), "opening it")?;
         let routes = fs::read_to_string(ROUTES).unwrap_or_default();
-        let lacking = setup
-            .address
-            .filter(|(address, _)| !is_ours(&routes, *address));
-        if let Some((address, bits)) = lacking {
-            // Only while it is opened can it be given one.
+        let addresses6 = fs::read_to_string(ADDRESSES6).unwrap_or_default();
+        let mut lacking = setup.addresses.clone();
+        lacking.retain(|(address, _)| match address {
+            IpAddr::V4(_) => !is_ours(&routes, *address),
+            IpAddr::V6(address) => !addresses6.contains(&format!("{:032x} ", address.to_bits())),
+        });
+        if !lacking.is_empty() {
+            // Only while it is opened can it be given some.
             drop(device);
-            device = open(builder().ipv4(address, bits, None), "setting its address")?;
+            let with_all = lacking
+                .iter()
+                .fold(builder(), |builder, lacks| match *lacks {
+                    (IpAddr::V4(address), bits) => builder.ipv4(address, bits, None),
+                    (IpAddr::V6(address), bits) => builder.ipv6(address, bits),
+                });
+            device = open(with_all, "setting its addresses")?;
         }
         let step = |doing: &'static str, done: io::Result<()>| {
             done.map_err(|error| refused(doing, setup, error))
@@ -193,21 +206,34 @@ fn check(setup: &Setup) -> Result<()> {
             "choose 1500 or 9000",
         ));
     }
-    if let Some((address, bits)) = setup.address
-        && !(1..=30).contains(&bits)
-    {
-        return Err(Error::setting(
-            "the address of the interface",
-            format_args!("{address}/{bits}"),
-            "1 to 30 bits name a network with room for two",
-            "choose for example 10.77.0.1/24",
-        ));
+    for (address, bits) in &setup.addresses {
+        let (most, remedy) = match address {
+            IpAddr::V4(_) => (30, "choose for example 10.77.0.1/24"),
+            IpAddr::V6(_) => (126, "choose for example fd77::1/64"),
+        };
+        if !(1..=most).contains(bits) {
+            return Err(Error::setting(
+                "an address of the interface",
+                format_args!("{address}/{bits}"),
+                format!("1 to {most} bits name a network with room for two"),
+                remedy,
+            ));
+        }
+        // RFC 8200 5; below, Linux takes the address away again.
+        if address.is_ipv6() && setup.mtu < LEAST_MTU6 {
+            return Err(Error::setting(
+                "the MTU",
+                setup.mtu,
+                format!("with {address} it is {LEAST_MTU6} at least"),
+                "choose 1500 or 9000, or addresses of IPv4 only",
+            ));
+        }
     }
     Ok(())
 }
 
 /// Whether this machine has the address, by Linux' table of routes; if that cannot be read: no.
-fn is_ours(routes: &str, address: Ipv4Addr) -> bool {
+fn is_ours(routes: &str, address: IpAddr) -> bool {
     let leaf = format!("|-- {address}");
     let mut lines = routes.lines();
     // Behind each leaf stands what it is.
@@ -222,14 +248,12 @@ fn refused(doing: &'static str, setup: &Setup, source: io::Error) -> Error {
     let name = &setup.name;
     let remedy = match source.kind() {
         ErrorKind::PermissionDenied => {
-            let address = match setup.address {
-                Some((address, bits)) => format!(", ip address add {address}/{bits} dev {name}"),
-                None => String::new(),
-            };
+            let add = |(address, bits)| format!(", ip address add {address}/{bits} dev {name}");
+            let addresses: String = setup.addresses.iter().copied().map(add).collect();
             format!(
                 "it takes CAP_NET_ADMIN: run it in a network of its own (unshare -rn), or let root \
                  make the interface for you: ip tuntap add {name} mode tap user $USER, \
-                 ip link set {name} up mtu {} txqueuelen {}{address}",
+                 ip link set {name} up mtu {} txqueuelen {}{addresses}",
                 setup.mtu, setup.queue
             )
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Linux on the other side, in a network namespace of its own.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use miette::Diagnostic;
 use super::*;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const HOST6: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 /// Our side of the wire.
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
@@ -21,7 +22,7 @@ fn setup(name: &str) -> Setup {
         name: name.into(),
         mtu: 9000,
         queue: 1000,
-        address: Some((HOST, 24)),
+        addresses: vec![(HOST.into(), 24), (HOST6.into(), 64)],
     }
 }
 
@@ -252,7 +253,13 @@ fn inside_it_was_there() {
     ip("tuntap add tap8 mode tap");
     ip("address add 10.77.0.1/24 dev tap8");
     ip("link set tap8 up mtu 9000 txqueuelen 1000");
+    // What lacks of addresses is added.
     drop(Tap::open(&setup("tap8")).expect("an interface"));
+    let addresses = fs::read_to_string(ADDRESSES6).expect("a table");
+    assert!(
+        addresses.contains("fd770000000000000000000000000001 "),
+        "{addresses}"
+    );
     // It stays, as it was there before.
     drop(Tap::open(&setup("tap8")).expect("an interface"));
     ip("link show tap8");
@@ -271,6 +278,7 @@ fn inside_nothing_is_allowed() {
         "unshare -rn",
         "ip tuntap add tap9",
         "10.77.0.1/24",
+        "fd77::1/64",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
@@ -288,7 +296,10 @@ fn senseless_settings_are_refused() {
     assert!(refused(|setup| setup.name = "x".repeat(16)).contains("1 to 15"));
     assert!(refused(|setup| setup.mtu = 67).contains("68 to 16366"));
     assert!(refused(|setup| setup.mtu = MOST_MTU + 1).contains("68 to 16366"));
-    assert!(refused(|setup| setup.address = Some((HOST, 31))).contains("10.77.0.1/31"));
+    assert!(refused(|setup| setup.addresses[0].1 = 31).contains("10.77.0.1/31"));
+    assert!(refused(|setup| setup.addresses[0].1 = 0).contains("10.77.0.1/0"));
+    assert!(refused(|setup| setup.addresses[1].1 = 127).contains("fd77::1/127"));
+    assert!(refused(|setup| setup.mtu = LEAST_MTU6 - 1).contains("1280 at least"));
 }
 
 #[test]
@@ -304,8 +315,8 @@ fn statistics_are_found() {
 fn addresses_are_found_among_routes() {
     let table = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.77.0.0\n        /24 link UNICAST\n     \
                  |-- 10.77.0.1\n        /32 host LOCAL\n     |-- 10.77.0.255\n        /32 link BROADCAST\n";
-    assert!(is_ours(table, HOST));
-    assert!(!is_ours(table, PEER));
-    assert!(!is_ours(table, Ipv4Addr::new(10, 77, 0, 255)));
-    assert!(!is_ours("", HOST));
+    assert!(is_ours(table, HOST.into()));
+    assert!(!is_ours(table, PEER.into()));
+    assert!(!is_ours(table, Ipv4Addr::new(10, 77, 0, 255).into()));
+    assert!(!is_ours("", HOST.into()));
 }

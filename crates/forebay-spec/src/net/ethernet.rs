@@ -39,10 +39,10 @@ pub const PROTOCOL_UDP: u8 = 17;
 /// UDP port that we listen on by default, of the range for private use.
 pub const UDP_PORT: u16 = 0xfb01;
 
-/// Bytes of payload in a UDP frame of at most `mtu` bytes behind the Ethernet header, ours taken off;
-/// `None` where there is room for none.
-pub const fn payload_of_mtu(mtu: usize) -> Option<usize> {
-    match mtu.checked_sub(IPV4_BYTES + UDP_BYTES + super::header::BYTES) {
+/// Bytes of payload in a UDP frame of at most `mtu` bytes behind the Ethernet header, ours and the
+/// `ip_bytes` of the IP header taken off; `None` where there is room for none.
+pub const fn payload_of_mtu(mtu: usize, ip_bytes: usize) -> Option<usize> {
+    match mtu.checked_sub(ip_bytes + UDP_BYTES + super::header::BYTES) {
         None | Some(0) => None,
         room => room,
     }
@@ -54,9 +54,11 @@ mod tests {
 
     #[test]
     fn a_jumbo_frame_carries_most_of_its_bytes() {
-        assert_eq!(payload_of_mtu(9000), Some(8940));
-        assert_eq!(payload_of_mtu(61), Some(1));
-        assert_eq!(payload_of_mtu(60), None);
-        assert_eq!(payload_of_mtu(0), None);
+        assert_eq!(payload_of_mtu(9000, IPV4_BYTES), Some(8940));
+        assert_eq!(payload_of_mtu(9000, IPV6_BYTES), Some(8920));
+        assert_eq!(payload_of_mtu(61, IPV4_BYTES), Some(1));
+        assert_eq!(payload_of_mtu(60, IPV4_BYTES), None);
+        assert_eq!(payload_of_mtu(80, IPV6_BYTES), None);
+        assert_eq!(payload_of_mtu(0, IPV4_BYTES), None);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of `forebay record` and `forebay replay`: from the network onto drives, and back.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,10 +29,10 @@ pub struct RecordArgs {
     /// Make the simulated port a network interface of this machine with this name, until Ctrl-C
     #[arg(long, value_name = "NAME", conflicts_with = "generate")]
     pub tap: Option<String>,
-    /// This machine's own address on that interface
+    /// This machine's own address on that interface, of IPv4 or IPv6; give it once for each
     #[arg(long, value_name = "IP/BITS", value_parser = network, requires = "tap",
           default_value = "10.77.0.1/24", hide_short_help = true)]
-    pub tap_address: (Ipv4Addr, u8),
+    pub tap_address: Vec<(IpAddr, u8)>,
     /// With --tap or --bus vfio: end the recording after this time [default: with Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     pub lasts: Option<Duration>,
@@ -231,12 +231,12 @@ impl NetMachineArgs {
     }
 }
 
-fn network(text: &str) -> std::result::Result<(Ipv4Addr, u8), String> {
-    let wrong = || format!("`{text}` is no address; write one such as 10.77.0.1/24");
+fn network(text: &str) -> std::result::Result<(IpAddr, u8), String> {
+    let wrong = || format!("`{text}` is no address; write one such as 10.77.0.1/24 or fd77::1/64");
     let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
-    let address = address.parse().map_err(|_| wrong())?;
+    let address: IpAddr = address.parse().map_err(|_| wrong())?;
     let bits = bits.parse().map_err(|_| wrong())?;
-    if bits > 32 {
+    if bits > if address.is_ipv6() { 128 } else { 32 } {
         return Err(wrong());
     }
     Ok((address, bits))

@@ -17,7 +17,8 @@ pub struct SendArgs {
     /// names
     #[arg(value_name = "FILE|DIR", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Where to: a name or an IPv4 address, and a UDP port [default: 64257]
+    /// Where to: a name (its IPv4 address, if it has one), an IPv4 address, or an IPv6 address in
+    /// brackets; and a UDP port [default: 64257]
     #[arg(long, value_name = "HOST[:PORT]")]
     pub to: String,
     /// Bytes of the files a second: 1GB/s, or bits: 10Gb/s [default: as fast as Linux takes them]

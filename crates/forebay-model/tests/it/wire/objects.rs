@@ -8,6 +8,7 @@ use forebay_model::net::{
 use forebay_spec::net::Header;
 use forebay_spec::net::header::Position;
 use proptest::prelude::*;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 fn frames(mut source: impl Source) -> Vec<Frame> {
@@ -39,23 +40,28 @@ fn datagram(addresses: &Addresses, frame: &Frame) -> Vec<u8> {
         assert_eq!(payload.ether_type.0, 0x88b5);
         return payload.payload.to_vec();
     }
-    let Some(NetSlice::Ipv4(ip)) = &packet.net else {
-        panic!("not IPv4: {packet:?}");
-    };
-    let header = ip.header().to_header();
-    assert_eq!(header.header_checksum, header.calc_header_checksum());
-    assert_eq!(
-        (header.source, header.destination),
-        (addresses.from.ip, addresses.to.ip)
-    );
     let Some(TransportSlice::Udp(udp)) = &packet.transport else {
         panic!("not UDP: {packet:?}");
     };
     let found = udp.to_header();
-    let wanted = found
-        .calc_checksum_ipv4(&header, udp.payload())
-        .expect("short enough");
-    assert_eq!(found.checksum, wanted);
+    let ends: (IpAddr, IpAddr);
+    let wanted;
+    match &packet.net {
+        Some(NetSlice::Ipv4(ip)) => {
+            let header = ip.header().to_header();
+            assert_eq!(header.header_checksum, header.calc_header_checksum());
+            ends = (header.source.into(), header.destination.into());
+            wanted = found.calc_checksum_ipv4(&header, udp.payload());
+        }
+        Some(NetSlice::Ipv6(ip)) => {
+            let header = ip.header().to_header();
+            ends = (header.source.into(), header.destination.into());
+            wanted = found.calc_checksum_ipv6(&header, udp.payload());
+        }
+        other => panic!("neither IPv4 nor IPv6: {other:?}"),
+    }
+    assert_eq!(ends, (addresses.from.ip, addresses.to.ip));
+    assert_eq!(found.checksum, wanted.expect("short enough"));
     assert_ne!(found.checksum, 0, "0 would say that there is none");
     assert_eq!(found.source_port, addresses.from.port);
     assert_eq!(found.destination_port, addresses.to.port);
@@ -69,12 +75,16 @@ proptest! {
         sizes in prop::collection::vec(0u64..30_000, 1..5),
         tag in prop::option::of(any::<u16>()),
         raw: bool,
+        ipv6 in prop::option::of(any::<[[u16; 8]; 2]>()),
         first: u32,
         seed: u64,
         port: u16,
     ) {
         let mut addresses = Addresses { tag, raw, ..Addresses::default() };
         addresses.from.port = port;
+        if let Some([from, to]) = ipv6 {
+            (addresses.from.ip, addresses.to.ip) = (Ipv6Addr::from(from).into(), Ipv6Addr::from(to).into());
+        }
         let list: Vec<_> = sizes.iter().enumerate().map(|(n, bytes)| Object {
             number: n as u64, bytes: *bytes, content: Content::Pattern(seed),
         }).collect();

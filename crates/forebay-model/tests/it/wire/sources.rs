@@ -9,7 +9,8 @@ use forebay_model::net::{
 use forebay_model::{MICROSECOND, SECOND, Time};
 use forebay_spec::net::{Header, Pause};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv6Addr;
 
 fn settings(response: Option<u32>) -> Settings {
     Settings {
@@ -311,6 +312,33 @@ fn time_without_frames_is_idle_and_a_source_is_asked_at_the_time_it_names() {
     let wire = rig.network.counters().peer_wire;
     assert_eq!(wire.busy, 3 * 84 * BYTE);
     assert_eq!(wire.idle, mac_edge(rig.cycle - 1) - wire.busy);
+}
+
+#[test]
+fn a_turned_bit_of_ipv6_is_one_that_a_checksum_guards() {
+    let mut addresses = Addresses {
+        tag: Some(5),
+        ..Addresses::default()
+    };
+    addresses.to.ip = Ipv6Addr::LOCALHOST.into();
+    let objects = Objects::new(addresses, 1500, objects_of(2000, 1000, 1)).expect("can be");
+    let malformed = Malformed::new(objects, 1, 1000, 1600)
+        .expect("can be")
+        .only(&[Kind::Turned]);
+    let (frames, _) = all(malformed);
+    let mut turned_bytes = BTreeSet::new();
+    for pair in frames.as_chunks::<2>().0 {
+        let [good, turned] = pair;
+        let mut turned = good.bytes().iter().zip(turned.bytes()).enumerate();
+        let (at, (a, b)) = turned.find(|(_, (a, b))| a != b).expect("a bit");
+        assert!(turned.all(|(_, (a, b))| a == b) && (a ^ b).count_ones() == 1);
+        // Behind the tag: of the version the upper half, no flow label, no hop limit.
+        assert!(at != 18 || (a ^ b) & 0x0f == 0);
+        turned_bytes.insert(at);
+    }
+    let all: BTreeSet<_> = (0..18 + 40 + 8 + 32).collect();
+    let unguarded = BTreeSet::from([19, 20, 21, 25]);
+    assert_eq!(turned_bytes, &all - &unguarded);
 }
 
 #[test]
