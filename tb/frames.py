@@ -33,7 +33,7 @@ def number(address: str) -> int:
 
 
 KINDS = ["ALIEN", "RAW", "UDP", "ARP", "ECHO", "PAUSE", "ANSWER", "SOLICIT"]
-HEADERS = {"vlan": 1, "ipv6": 1, "ip": 1, "ip_bad": 1, "fragment": 1, "ip_bytes": 16}
+HEADERS = {"vlan": 1, "ipv6": 1, "icmp": 1, "ip": 1, "ip_bad": 1, "fragment": 1, "ip_bytes": 16}
 HEADERS |= {"ip_in_beat": 7, "udp_bytes": 16, "unsummed": 1}
 """Bits of the fields of headers_t behind the kind."""
 KIND_AT = sum(HEADERS.values())

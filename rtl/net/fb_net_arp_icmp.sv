@@ -12,8 +12,8 @@
 // Latency:     as fb_net_frame_fifo, which is the memory; both of its clocks are this one.
 // Throughput:  a beat in every cycle.
 // Limits:      64 beats of requests, 15 requests: a flood is answered in part. The checksum of a ping is
-//              not checked: a wrong one stays wrong, for who asked to see. Of settings that change the
-//              sum is right 38 cycles later. 512-bit registers: one, the memory's.
+//              not checked: a wrong one stays wrong, so that the sender sees it. An advertisement's
+//              checksum follows changed settings 38 cycles later. 512-bit registers: one, the memory's.
 // Does not implement: other types of ICMP, requests of our own.
 
 `default_nettype none
@@ -84,7 +84,7 @@ module fb_net_arp_icmp
   typedef logic [RestBits-1:0] rest_t;
   rest_t plain, behind, rest;
   logic [47:0] mac;
-  logic [15:0] checksum, more, folded;
+  logic [15:0] checksum, more, carried, folded;
   logic [16:0] corrected;
   logic [Bits-1:0] beat;
   logic solicits, second_q;
@@ -100,8 +100,10 @@ module fb_net_arp_icmp
     checksum = be16(Bits'(rest), s_headers.ipv6 ? 42 : 22);
     more = s_headers.ipv6 ? ~ECHO_MORE : ECHO_LESS;
     if (solicits) {checksum, more} = {~s_source_sum, ~ours_q};
+    // With a carry or without: no adder waits for the other.
     corrected = 17'(checksum) + 17'(more);
-    folded = corrected[15:0] + 16'(corrected[16]);
+    carried = checksum + more + 1'b1;
+    folded = corrected[16] ? carried : corrected[15:0];
   end
 
   function automatic rest_t arp_of(input rest_t asked);

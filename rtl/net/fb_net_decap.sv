@@ -133,7 +133,7 @@ module fb_net_decap
 
   assign pair = {s_data[8*Udp6-1:0], data_q};
 
-  // So many can a LUT of six inputs choose among; tools see that in pairs of pairs.
+  // A LUT of six inputs chooses among four; written as pairs of pairs, tools find that.
   function automatic logic [Bits-1:0] of_four(input logic [1:0] which, input logic [Bits-1:0] a,
                                               input logic [Bits-1:0] b, input logic [Bits-1:0] c,
                                               input logic [Bits-1:0] d);

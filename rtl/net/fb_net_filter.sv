@@ -22,7 +22,7 @@ module fb_net_filter
     input wire clk,
     input wire rst,
 
-    input wire [ 47:0] cfg_mac,       // our addresses; cfg_ip6 in ::/8: none
+    input wire [ 47:0] cfg_mac,       // our addresses; cfg_ip6 in ::/16: none
     input wire [ 31:0] cfg_ip,
     input wire [127:0] cfg_ip6,
     input wire [ 31:0] cfg_group,     // multicast groups that are received as well
@@ -115,6 +115,7 @@ module fb_net_filter
   logic [16:0] left_q, left;  // of these, bytes behind the beat, and with it
   logic left_long_q;  // they are 64 or more
   logic odd_2q;  // lengths in the headers do not agree
+  logic short_2q;  // the datagram has no room for a header of ICMP or UDP
   logic [5:0] head;  // bytes that the IP header's length does not count, to the end of that header
   logic [4:0] ip_head;  // bytes of that header, if it does
 
@@ -171,8 +172,9 @@ module fb_net_filter
       end_2q <= end_1;
       odd_2q <= headers_1.udp_bytes != headers_1.ip_bytes - 16'(ip_head) ||
           headers_1.ip_bytes <= 16'(ip_head) + 16'(Framed);
+      short_2q <= headers_1.ip_bytes < 16'(ip_head) + 16'(UDP_BYTES);
       seed_2q <= 17'(headers_1.ip_bytes) - 17'(ip_head) +
-          17'(headers_1.kind == KIND_SOLICIT ? PROTOCOL_ICMPV6 : PROTOCOL_UDP);
+          17'(headers_1.icmp ? PROTOCOL_ICMPV6 : PROTOCOL_UDP);
       left_q <= left[16:6] != '0 ? left - 17'(USER_BEAT_BYTES) : '0;
       left_long_q <= left[16:7] != '0;
       keep_2q <= keep;
@@ -242,6 +244,7 @@ module fb_net_filter
   logic cut, wrong_length;
   assign cut = 17'(bytes_2q) < end_2q;
   assign wrong_length = (headers_2q.ip && cut) || (headers_2q.kind == KIND_UDP && odd_2q) ||
+      (headers_2q.kind == KIND_ECHO && short_2q) ||
       (headers_2q.kind == KIND_SOLICIT && !headers_2q.ip_in_beat[6]);
 
   always_comb begin : gather

@@ -22,7 +22,7 @@ module fb_net_parse
 (
     input wire clk,
 
-    input wire [ 47:0] cfg_mac,       // our addresses; cfg_ip6 in ::/8: none
+    input wire [ 47:0] cfg_mac,       // our addresses; cfg_ip6 in ::/16: none
     input wire [ 31:0] cfg_ip,
     input wire [127:0] cfg_ip6,
     input wire [ 31:0] cfg_group,     // multicast groups that are received as well
@@ -49,8 +49,8 @@ module fb_net_parse
   localparam logic [24:0] MULTICAST_MAC = {24'h01005e, 1'b0};  // ... and of their MAC addresses
   localparam logic [7:0] MULTICAST_6 = 8'hff;  // the same of IPv6 (RFC 2464 7)
   localparam logic [15:0] MULTICAST_6_MAC = 16'h3333;
-  // So begin no addresses that are on a wire: none at all, our own host's, those of IPv4 (RFC 4291 2.5).
-  localparam logic [7:0] UNUSED_6 = 8'h00;
+  // ::/16 has the unspecified address, loopback and those of IPv4 (RFC 4291 2.5): none is on a wire.
+  localparam logic [15:0] UNUSED_6 = 16'h0000;
   // Who has an address is asked of a group that its last three bytes name (RFC 4291 2.7.1).
   localparam logic [103:0] SOLICITED = 104'hff02_0000_0000_0000_0000_0001_ff;
   localparam logic [7:0] IPV4_PLAIN = 8'h45;  // version 4, a header without options
@@ -61,11 +61,18 @@ module fb_net_parse
   typedef struct packed {
     logic raw, arp, ipv4, ipv6, mac_control;  // EtherType
     logic pause, priority_pause;  // opcode
-    logic ip_plain, whole, first, is_udp, icmp, port, echo, solicit;
-    logic [15:0] ip_bytes, udp_bytes;
-    logic [6:0] ip_in_beat;
-    logic unsummed;
   } fields_t;
+
+  // The same of IP, IPv4 or IPv6.
+  typedef struct packed {
+    logic plain;  // a header of its version, without options
+    logic whole, first;  // no fragment, none but the first
+    logic udp, icmp;  // what follows it
+    logic port, echo, solicit;
+    logic [15:0] bytes, udp_bytes;
+    logic [6:0] in_beat;
+    logic unsummed;
+  } ip_t;
 
   // What takes more levels to see.
   typedef struct packed {
@@ -76,40 +83,63 @@ module fb_net_parse
   // From the EtherType on.
   localparam int unsigned RestBytes = USER_BEAT_BYTES - 16;
 
-  function automatic fields_t fields_of(input logic [8*RestBytes-1:0] rest, input logic v6);
+  function automatic fields_t fields_of(input logic [8*RestBytes-1:0] rest);
     logic [USER_DATA_BITS-1:0] all;
-    logic [15:0] ethertype, opcode, bytes;
-    logic [7:0] next;
-    logic extended;
+    logic [15:0] ethertype, opcode;
     all = USER_DATA_BITS'(rest);
     ethertype = be16(all, 0);
     opcode = be16(all, 2);
-    next = v6 ? all[8*8+:8] : all[8*11+:8];
-    extended = v6 && (next inside {HOPS, ROUTING, OPTIONS});
     fields_of.raw = ethertype == ETHERTYPE_FOREBAY;
     fields_of.arp = ethertype == ETHERTYPE_ARP;
     fields_of.ipv4 = ethertype == ETHERTYPE_IPV4;
+    fields_of.ipv6 = ethertype == ETHERTYPE_IPV6;
     fields_of.mac_control = ethertype == ETHERTYPE_MAC_CONTROL;
     fields_of.pause = opcode == PAUSE_OPCODE;
     fields_of.priority_pause = opcode == PAUSE_PRIORITY_OPCODE;
-    fields_of.ipv6 = v6;
-    fields_of.ip_plain = v6 ? all[8*2+4+:4] == IPV6 && !extended : all[8*2+:8] == IPV4_PLAIN;
-    fields_of.whole = (be16(all, 8) & 16'h3fff) == '0;  // no more fragments, no offset
-    fields_of.first = (be16(all, 8) & 16'h1fff) == '0;  // no offset
-    if (v6) {fields_of.whole, fields_of.first} = {2{next != FRAGMENT}};
-    fields_of.is_udp = next == PROTOCOL_UDP || extended || (v6 && next == FRAGMENT);  // or can be
-    fields_of.icmp = next == (v6 ? PROTOCOL_ICMPV6 : PROTOCOL_ICMP);
-    fields_of.port = be16(all, v6 ? 44 : 24) == cfg_port;
-    fields_of.echo = v6 ? all[8*42+:8] == ECHO_REQUEST_6 : all[8*22+:8] == ECHO_REQUEST;
-    fields_of.solicit = v6 && be16(all, 42) == SOLICITATION && all[8*9+:8] == HOPS_OF_LINK;
-    bytes = be16(all, v6 ? 6 : 4);
-    fields_of.ip_bytes = bytes;
-    fields_of.ip_in_beat = {1'b0, bytes[5:0]} + (v6 ? 7'(IPV6_BYTES) : '0);
-    if (bytes[15:6] != '0 || fields_of.ip_in_beat[6]) begin
-      fields_of.ip_in_beat = 7'(USER_BEAT_BYTES);
-    end
-    fields_of.udp_bytes = be16(all, v6 ? 46 : 26);
-    fields_of.unsummed  = !v6 && be16(all, 28) == '0;  // IPv6 has no such thing
+  endfunction
+
+  function automatic ip_t ipv4_of(input logic [8*RestBytes-1:0] rest);
+    logic [USER_DATA_BITS-1:0] all;
+    all = USER_DATA_BITS'(rest);
+    ipv4_of.plain = all[8*2+:8] == IPV4_PLAIN;
+    ipv4_of.whole = (be16(all, 8) & 16'h3fff) == '0;  // no more fragments, no offset
+    ipv4_of.first = (be16(all, 8) & 16'h1fff) == '0;  // no offset
+    ipv4_of.udp = all[8*11+:8] == PROTOCOL_UDP;
+    ipv4_of.icmp = all[8*11+:8] == PROTOCOL_ICMP;
+    ipv4_of.port = be16(all, 24) == cfg_port;
+    ipv4_of.echo = all[8*22+:8] == ECHO_REQUEST;
+    ipv4_of.solicit = 1'b0;
+    ipv4_of.bytes = be16(all, 4);
+    ipv4_of.in_beat = at_most_a_beat(ipv4_of.bytes >= 16'(USER_BEAT_BYTES), all[8*5+:6]);
+    ipv4_of.udp_bytes = be16(all, 26);
+    ipv4_of.unsummed = be16(all, 28) == '0;
+  endfunction
+
+  function automatic ip_t ipv6_of(input logic [8*RestBytes-1:0] rest);
+    logic [USER_DATA_BITS-1:0] all;
+    logic [7:0] next;
+    logic extended, fragment;
+    all = USER_DATA_BITS'(rest);
+    next = all[8*8+:8];
+    extended = next inside {HOPS, ROUTING, OPTIONS};
+    fragment = next == FRAGMENT;
+    ipv6_of.plain = all[8*2+4+:4] == IPV6 && !extended;
+    ipv6_of.whole = !fragment;
+    ipv6_of.first = !fragment;
+    ipv6_of.udp = next == PROTOCOL_UDP || extended || fragment;  // or can be
+    ipv6_of.icmp = next == PROTOCOL_ICMPV6;
+    ipv6_of.port = be16(all, 44) == cfg_port;
+    ipv6_of.echo = all[8*42+:8] == ECHO_REQUEST_6;
+    ipv6_of.solicit = be16(all, 42) == SOLICITATION && all[8*9+:8] == HOPS_OF_LINK;
+    ipv6_of.bytes = be16(all, 6);
+    ipv6_of.in_beat = at_most_a_beat(ipv6_of.bytes >= 16'(USER_BEAT_BYTES - IPV6_BYTES),
+                                     all[8*7+:6] + 6'(IPV6_BYTES));
+    ipv6_of.udp_bytes = be16(all, 46);
+    ipv6_of.unsummed = 1'b0;  // which IPv6 forbids
+  endfunction
+
+  function automatic logic [6:0] at_most_a_beat(input logic all, input logic [5:0] bytes);
+    return all ? 7'(USER_BEAT_BYTES) : 7'(bytes);
   endfunction
 
   function automatic matches_t matches_of(input logic [8*RestBytes-1:0] rest);
@@ -124,7 +154,7 @@ module fb_net_parse
     matches_of.arp_ours = {be16(all, 26), be16(all, 28)} == cfg_ip;
     matches_of.ip_ours = {be16(all, 18), be16(all, 20)} == cfg_ip;
     matches_of.ip_group = {be16(all, 18), be16(all, 20)} == cfg_group;
-    matches_of.ip6_sender = all[8*10+:8] != UNUSED_6;
+    matches_of.ip6_sender = be16(all, 10) != UNUSED_6 && all[8*10+:8] != MULTICAST_6;
     node = 24'(be128(all, 26)) == cfg_ip6[23:0];
     matches_of.ip6_ours = node && 104'(be128(all, 26) >> 24) == cfg_ip6[127:24];
     matches_of.ip6_group = be128(all, 26) == cfg_group6;
@@ -135,20 +165,24 @@ module fb_net_parse
   // what is wide is chosen a cycle later.
   logic vlan, v6, vlan_q, ours_q, broadcast_q, pause_group_q, group_q;
   logic group6_q, solicited_q, has_ip6_q;
-  logic [8*RestBytes-1:0] plain;
+  logic [8*RestBytes-1:0] plain, behind;
   logic [47:0] destination;
   fields_t f;
+  ip_t ip_q;
   matches_t tagged_q, plain_q, m;
   assign m = vlan_q ? tagged_q : plain_q;
   assign vlan = be16(s_data, 12) == ETHERTYPE_VLAN;
   assign v6 = vlan ? be16(s_data, 16) == ETHERTYPE_IPV6 : be16(s_data, 12) == ETHERTYPE_IPV6;
   assign plain = s_data[8*12+:8*RestBytes];
+  assign behind = s_data[8*16+:8*RestBytes];
   assign destination = {be16(s_data, 0), be16(s_data, 2), be16(s_data, 4)};
 
   always_ff @(posedge clk) begin : keep
     if (s_valid) begin
-      f <= vlan ? fields_of(s_data[8*16+:8*RestBytes], v6) : fields_of(plain, v6);
-      tagged_q <= matches_of(s_data[8*16+:8*RestBytes]);
+      f <= vlan ? fields_of(behind) : fields_of(plain);
+      if (v6) ip_q <= vlan ? ipv6_of(behind) : ipv6_of(plain);
+      else ip_q <= vlan ? ipv4_of(behind) : ipv4_of(plain);
+      tagged_q <= matches_of(behind);
       plain_q <= matches_of(plain);
       vlan_q <= vlan;
       ours_q <= destination == cfg_mac;
@@ -159,7 +193,7 @@ module fb_net_parse
       group6_q <= cfg_group6[127:120] == MULTICAST_6 &&
           destination == {MULTICAST_6_MAC, cfg_group6[31:0]};
       solicited_q <= destination == {MULTICAST_6_MAC, SOLICITED[7:0], cfg_ip6[23:0]};
-      has_ip6_q <= cfg_ip6[127:120] != UNUSED_6;
+      has_ip6_q <= cfg_ip6[127:112] != UNUSED_6;
     end
   end
 
@@ -169,9 +203,9 @@ module fb_net_parse
   assign ip = (f.ipv4 && ((known && m.ip_ours) || (group_q && m.ip_group))) || to_us_6 ||
       (f.ipv6 && group6_q && m.ip6_group);
   // Behind options, and in a later fragment, nobody knows where the port is, or if.
-  assign udp = ip && f.is_udp && (!f.ip_plain || !f.first || f.port);
-  assign echo = ip && !group_q && !group6_q && f.icmp && f.echo && (f.ipv4 || m.ip6_sender);
-  assign solicit = f.icmp && f.solicit && f.ip_plain && m.ip6_sender && has_ip6_q &&
+  assign udp = ip && ip_q.udp && (!ip_q.plain || !ip_q.first || ip_q.port);
+  assign echo = ip && !group_q && !group6_q && ip_q.icmp && ip_q.echo && (f.ipv4 || m.ip6_sender);
+  assign solicit = ip_q.icmp && ip_q.solicit && ip_q.plain && m.ip6_sender && has_ip6_q &&
       (to_us_6 || (f.ipv6 && solicited_q && m.ip6_solicited));
   // A control frame has no tag (802.3 31.4.1); priority pause goes to the group address only
   // (802.3 annex 31D), which no bridge passes on: nobody further away can silence us by it.
@@ -184,13 +218,14 @@ module fb_net_parse
         kind: KIND_ALIEN,
         vlan: vlan_q,
         ipv6: f.ipv6,
+        icmp: ip_q.icmp,
         ip: udp || echo || solicit,
-        ip_bad: !f.ip_plain,
-        fragment: !f.whole,
-        ip_bytes: f.ip_bytes,
-        ip_in_beat: f.ip_in_beat,
-        udp_bytes: f.udp_bytes,
-        unsummed: f.unsummed
+        ip_bad: !ip_q.plain,
+        fragment: !ip_q.whole,
+        ip_bytes: ip_q.bytes,
+        ip_in_beat: ip_q.in_beat,
+        udp_bytes: ip_q.udp_bytes,
+        unsummed: ip_q.unsummed
     };
     unique case (1'b1)
       known && f.raw: headers.kind = KIND_RAW;

@@ -23,6 +23,7 @@ package fb_net_pkg;
     kind_e kind;
     logic vlan;  // there is a VLAN tag
     logic ipv6;  // IPv6, else IPv4, where
+    logic icmp;  // ICMP follows, of the same version
     logic ip;  // an IP header follows
     logic ip_bad;  // and it is none, or has options or extension headers
     logic fragment;

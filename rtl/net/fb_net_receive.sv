@@ -33,7 +33,7 @@ module fb_net_receive
 
     input wire time_t now,
 
-    input wire [47:0] cfg_mac,  // our addresses; cfg_ip6 in ::/8: none
+    input wire [47:0] cfg_mac,  // our addresses; cfg_ip6 in ::/16: none
     input wire [31:0] cfg_ip,
     input wire [127:0] cfg_ip6,
     input wire [31:0] cfg_group,  // multicast groups that are received as well

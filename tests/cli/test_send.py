@@ -287,6 +287,8 @@ def test_what_cannot_be_read_is_told(forebay: Run, receiver: Receiver, tmp_path:
         ("/dev/null --to 127.0.0.1", "neither a file nor a folder"),
         ("README.md --to [::1]:0", "must not be 0"),
         ("README.md --to [::1:5", "neither HOST nor HOST:PORT"),
+        ("README.md --to fd77::2:5000", "[fd77::2]:64257"),
+        ("README.md --to [fe80::2]", "[ADDRESS%INTERFACE]"),
         ("README.md --to [::1] --mtu 80", "take 80 bytes of it"),
         ("README.md --to 127.0.0.1:0", "must not be 0"),
         ("README.md --to 127.0.0.1 --rate fast", "is no rate"),

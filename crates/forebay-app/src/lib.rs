@@ -30,4 +30,4 @@ pub mod workload;
 
 pub use failure::{Exit, Failure, Result};
 pub use machine::{ArraySpec, MachineSpec, Memory};
-pub use session::{Ended, Session};
+pub use session::{Ended, Session, on_drive};

@@ -4,7 +4,7 @@
 use forebay_cosim::{Config, Direction, Error, System};
 use forebay_driver::inspect::DriveCounts;
 use forebay_driver::{Layout, Namespace, Step};
-use forebay_model::HopCount;
+use forebay_model::{HopCount, Ssd};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Exit, Failure, Result};
@@ -241,13 +241,7 @@ impl Session {
                 if (number == drive) == (self.missing() == Some(drive)) {
                     continue;
                 }
-                let data = ssd.medium().read(at, bytes as usize).map_err(|error| {
-                    Failure::new(
-                        Exit::Impossible,
-                        format!("the simulated medium cannot be read: {error}"),
-                        "check the room for temporary files",
-                    )
-                })?;
+                let data = on_drive(ssd, at, bytes as usize)?;
                 part.iter_mut().zip(data.iter()).for_each(|(a, b)| *a ^= b);
             }
             all.extend_from_slice(&part);
@@ -340,4 +334,18 @@ pub struct Measured {
     pub rate: Rate,
     /// How it ended.
     pub ended: Ended,
+}
+
+/// What lies on a simulated drive.
+///
+/// # Errors
+/// A medium that cannot be read.
+pub fn on_drive(ssd: &Ssd, at: u64, bytes: usize) -> Result<Box<[u8]>> {
+    ssd.medium().read(at, bytes).map_err(|error| {
+        Failure::new(
+            Exit::Impossible,
+            format!("the simulated medium cannot be read: {error}"),
+            "check the room for temporary files",
+        )
+    })
 }

@@ -248,6 +248,7 @@ impl NetPort {
         at_most("the class of priority pause", class.unwrap_or_default(), 7)?;
         at_most("the pause watchdog in quanta", watchdog, (1 << 24) - 1)?;
         self.check_streams(settings)?;
+        check_addresses(settings)?;
         let thresholds = match pause {
             Some(thresholds) => self.thresholds(thresholds)?,
             None => regs::pause::RESET,
@@ -572,6 +573,42 @@ fn mac_number([a, b, c, d, e, f]: [u8; 6]) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
+fn check_addresses(settings: &NetSettings) -> Result<(), Error> {
+    refuse_unless(
+        |ip| !ip.is_multicast() && ip.segments()[0] != 0,
+        "our IPv6 address",
+        settings.ip6,
+        "the address of one card, not of ::/16",
+        "take a free one of your network, such as fd77::2",
+    )?;
+    refuse_unless(
+        |ip| ip.is_multicast(),
+        "the IPv6 group",
+        settings.group6,
+        "a multicast group, which begins with ff",
+        "take one of your network, such as ff15::77",
+    )
+}
+
+/// Refuses an IPv6 address for which `can_be` says no.
+fn refuse_unless(
+    can_be: fn(Ipv6Addr) -> bool,
+    field: &'static str,
+    ip: Option<Ipv6Addr>,
+    limit: &str,
+    remedy: &'static str,
+) -> Result<(), Error> {
+    match ip {
+        Some(ip) if !can_be(ip) => Err(Error::Refused {
+            field,
+            value: ip.to_string(),
+            limit: limit.to_owned(),
+            remedy,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The upper and the lower half of an IPv6 address; 0: none.
 fn halves(ip: Option<Ipv6Addr>) -> [u64; 2] {
     let bits = ip.map_or(0, Ipv6Addr::to_bits);
@@ -600,9 +637,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn streams_that_cannot_be_are_refused() {
-        let settings = |stream, streams| NetSettings {
+    const fn settings(stream: u16, streams: u8) -> NetSettings {
+        NetSettings {
             mac: [2; 6],
             ip: Ipv4Addr::new(10, 0, 0, 2),
             ip6: None,
@@ -618,7 +654,32 @@ mod tests {
             ieee1588: false,
             group: None,
             group6: None,
+        }
+    }
+
+    #[test]
+    fn addresses_that_cannot_be_are_refused() {
+        let with = |ip6: &str, group6: &str| {
+            check_addresses(&NetSettings {
+                ip6: ip6.parse().ok(),
+                group6: group6.parse().ok(),
+                ..settings(0, 1)
+            })
         };
+        for (ip6, group6) in [("", ""), ("fd77::2", "ff15::77"), ("64:ff9b::1", "")] {
+            assert!(with(ip6, group6).is_ok(), "{ip6} {group6}");
+        }
+        for (ip6, group6) in [("::", ""), ("::1", ""), ("ff02::1", ""), ("", "fd77::1")] {
+            let refused = with(ip6, group6);
+            assert!(
+                matches!(refused, Err(Error::Refused { .. })),
+                "{ip6} {group6}"
+            );
+        }
+    }
+
+    #[test]
+    fn streams_that_cannot_be_are_refused() {
         for (stream, streams) in [(0, 1), (0, 4), (65_535, 1), (65_532, 4)] {
             let good = port().check_streams(&settings(stream, streams));
             assert!(good.is_ok(), "{stream} {streams}");

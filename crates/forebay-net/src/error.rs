@@ -86,7 +86,10 @@ pub enum Error {
     },
     /// There is no way to a receiver.
     #[error("nothing can be sent to {to}: {source}")]
-    #[diagnostic(help("look whether there is a way: ip route get ADDRESS"))]
+    #[diagnostic(help(
+        "look whether there is a way: ip route get ADDRESS; and whether addresses of this machine are \
+         still tentative: ip -6 address"
+    ))]
     NoWay {
         /// The receiver.
         to: SocketAddr,

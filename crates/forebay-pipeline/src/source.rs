@@ -37,6 +37,9 @@ const STREAMS: i128 = 4;
 /// Longest MTU: the MAC's longest frame without addresses, type and VLAN tag.
 const MTU: i128 = 16_382 - 18;
 
+/// Least MTU of IPv6 (RFC 8200 5).
+const LEAST_MTU6: u32 = 1280;
+
 /// What listens on the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
@@ -201,6 +204,16 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
         file.or(name, value, default, |field| field.integer(least..=most))
     };
     let mtu = number("mtu", &raw.mtu, 68, MTU, 9000)? as u32;
+    for (name, value) in [("address6", &raw.address6), ("group6", &raw.group6)] {
+        if mtu < LEAST_MTU6
+            && let Some(value) = value
+        {
+            return Err(file.field(&format!("source.{name}"), value).refuse(
+                &format!("IPv6 takes an MTU of {LEAST_MTU6} or more, and source.mtu is {mtu}"),
+                "set source.mtu to 1500 or 9000, or leave IPv6 out",
+            ));
+        }
+    }
     let metres = number("metres", &raw.metres, 0, 10_000, 3)? as u32;
     let stream = number("stream", &raw.stream, 0, 65_535, 0)? as u16;
     let streams = number("streams", &raw.streams, 1, STREAMS, 1)? as u8;
@@ -276,8 +289,8 @@ fn address6(field: &Field<'_>) -> Result<Ipv6Addr> {
     let parsed: Option<Ipv6Addr> = field.text()?.parse().ok();
     parsed
         .filter(|ip| {
-            let other = ip.is_unspecified() || ip.is_multicast() || ip.is_loopback();
-            !(other || ip.to_ipv4_mapped().is_some())
+            // ::/16 has what is on no wire, and means in the register that there is no address.
+            !ip.is_multicast() && ip.segments()[0] != 0
         })
         .ok_or_else(|| {
             field.refuse(

@@ -103,10 +103,28 @@ fn what_is_wrong_is_named_with_its_line() {
             "IPv4 address of one card",
         ),
         ("[source]\naddress = 7", "it is a text"),
-        ("[source]\naddress6 = \"10.0.0.2\"", "IPv6 address of one card"),
+        (
+            "[source]\naddress6 = \"10.0.0.2\"",
+            "IPv6 address of one card",
+        ),
         ("[source]\naddress6 = \"::\"", "IPv6 address of one card"),
         ("[source]\naddress6 = \"::1\"", "IPv6 address of one card"),
-        ("[source]\naddress6 = \"ff15::1\"", "IPv6 address of one card"),
+        (
+            "[source]\naddress6 = \"::10.77.0.2\"",
+            "IPv6 address of one card",
+        ),
+        (
+            "[source]\nmtu = 1279\naddress6 = \"fd77::2\"",
+            "x.toml:3: source.address6 is \"fd77::2\", but IPv6 takes an MTU of 1280 or more",
+        ),
+        (
+            "[source]\ngroup6 = \"ff15::77\"\nmtu = 68",
+            "an MTU of 1280 or more, and source.mtu is 68",
+        ),
+        (
+            "[source]\naddress6 = \"ff15::1\"",
+            "IPv6 address of one card",
+        ),
         (
             "[source]\naddress6 = \"::ffff:10.0.0.2\"",
             "IPv6 address of one card",

@@ -108,9 +108,12 @@ class Bench:
             self.unanswered += int(self.dut.unanswered.value)
 
     async def send(self, frame: bytes, kind: str, vlan: bool, good: bool = True) -> None:
-        """Drive one frame, without a gap."""
-        dut = self.dut
+        """Drive one frame, with gaps between its beats at times."""
+        dut, idle = self.dut, random.choice([0.0, 0.0, 0.5])
         for at in range(0, len(frame), BEAT):
+            while at and random.random() < idle:
+                dut.s_valid.value = 0
+                await harness.step(dut.clk)
             dut.s_valid.value = 1
             dut.s_first.value = at == 0
             dut.s_last.value = at + BEAT >= len(frame)
@@ -213,6 +216,7 @@ async def answers(dut, stall: float) -> None:
         request = wire(packet)
         await bench.send(request, random.choice([ALIEN, UDP]), vlan is not None)
         await bench.send(request, kind, vlan is not None, good=False)
+        await bench.send(request[:BEAT], kind, vlan is not None, good=False)
         await bench.send(request, kind, vlan is not None)
         check(request, await bench.answer())
     assert bench.sink.empty() and not bench.unanswered
@@ -256,20 +260,29 @@ async def flood(dut) -> None:
     bench = Bench(dut)
     await bench.start()
     bench.sink.pause = True
-    requests = [wire(ping(None, random.randrange(600))) for _ in range(60)]
-    for request in requests:
-        await bench.send(request, ECHO, False)
+    await harness.step(dut.clk, SUMMED)
+    requests = []
+    for number in range(60):
+        # What comes back tells which one it was.
+        asked = solicit(None)
+        asked[IPv6].src = f"fd77::{number + 1:x}"
+        pinged = ping(None, random.randrange(600))
+        pinged[ICMP].id = number
+        requests.append(wire(asked if number % 3 == 0 else pinged))
+        await bench.send(requests[-1], SOLICIT if number % 3 == 0 else ECHO, False)
     await bench.send(bytes(MOST + 1), ECHO, False)
     await harness.step(dut.clk, 4)
     bench.sink.pause = False
     await harness.step(dut.clk, 200)
     found = [bytes(bench.sink.recv_nowait().tdata) for _ in range(bench.sink.count())]
     assert found and len(found) + bench.unanswered == len(requests) + 1
-    left = iter(requests)
+    last = -1
     for answer in found:
-        payload = bytes(Ether(answer)[ICMP].payload)
-        request = next(each for each in left if bytes(Ether(each)[ICMP].payload) == payload)
-        check_ping(request, answer)
+        told = Ether(answer)
+        number = told[ICMP].id if ICMP in told else int(told[IPv6].dst.split(":")[-1], 16) - 1
+        assert number > last
+        last = number
+        (check_ping if ICMP in told else check_solicit)(requests[number], answer)
     request = wire(ping(None, 56))
     await bench.send(request, ECHO, False)
     check_ping(request, await bench.answer())

@@ -226,6 +226,10 @@ CASES: list[tuple[Callable[[], bytes], int]] = [
     (lambda: to_group6(mac="ff:ff:ff:ff:ff:ff", dst=OUR_IP6), spec.ARRIVAL_ALIEN),
     (lambda: to_group6(upper=ping6(40)), spec.ARRIVAL_ALIEN),
     (lambda: wire(to_us6(ping6(40), src="::")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us6(ping6(40), src="ff02::1")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(to_us6(ping6(40), src="64:ff9b::a4d:2")), spec.ARRIVAL_REQUEST),
+    (lambda: wire(to_us6(ping6(40), plen=random.randrange(8))), spec.ARRIVAL_LENGTH),
+    (lambda: wire(to_us(ICMP() / Raw(bytes(40)), len=20 + random.randrange(8))), 10),
     (lambda: wire(to_us6(ICMPv6EchoReply(data=bytes(40)))), spec.ARRIVAL_ALIEN),
     (lambda: wire(solicit(tgt=other_target())), spec.ARRIVAL_ALIEN),
     # Two bytes of it are in the first beat.
@@ -233,6 +237,7 @@ CASES: list[tuple[Callable[[], bytes], int]] = [
     (lambda: wire(solicit(mac=OUR_MAC)), spec.ARRIVAL_ALIEN),
     (lambda: wire(solicit(dst=OUR_IP6)), spec.ARRIVAL_ALIEN),
     (lambda: wire(solicit(src="::")), spec.ARRIVAL_ALIEN),
+    (lambda: wire(solicit(src="ff02::1")), spec.ARRIVAL_ALIEN),
     (lambda: wire(solicit(hlim=random.randrange(255))), spec.ARRIVAL_ALIEN),
     (lambda: wire(solicit(code=range(1, 256))), spec.ARRIVAL_ALIEN),
     (lambda: flipped(solicit(), ICMPv6ND_NS, random.choice([2, 3, 5])), 11),

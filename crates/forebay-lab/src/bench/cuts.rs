@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loss of power: a small recording by the RTL, and the drive as it may be after each instant of it.
+//! Loss of power: a small recording by the RTL, and the drives as they may be after each instant of it.
 //!
-//! The drive keeps what it was given, and what it had acknowledged and flushed when. From that comes
+//! Each drive keeps what it was given, and what it had acknowledged and flushed when. From that comes
 //! an image for each instant: what was flushed is there, all else is there, or not, or torn, block by
 //! block. What an older recording left lies behind it.
 
 use std::fs;
+use std::iter;
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use forebay_app::progress::Progress;
 use forebay_app::record::{Drives, prepare, simulate};
 use forebay_app::report::Header;
 use forebay_app::workload::{below, random};
-use forebay_app::{Failure, Result, Session};
+use forebay_app::{Failure, Result, Session, on_drive};
 use forebay_draw::text::Page;
 use forebay_driver::recorder_port;
 use forebay_model::net::{Addresses, Content, Network, Object, Objects, Settings};
@@ -24,7 +25,9 @@ use forebay_spec::store::index::{Block, Row};
 use forebay_spec::store::layout::Layout;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::VERSION;
-use forebay_store::{Entry, Extent, Memory, Options, Recording, Writer, repair, verify};
+use forebay_store::{
+    Disk, Entry, Extent, Memory, Options, Part, Recording, Writer, assemble, repair, verify,
+};
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -34,7 +37,8 @@ use super::{SCHEMA, StoreSpec};
 
 /// A recording, and what it is made of.
 struct Size {
-    /// Bytes of the drive.
+    drives: u8,
+    /// Bytes of each drive.
     drive: u64,
     /// Objects of the recording.
     objects: u64,
@@ -44,15 +48,17 @@ struct Size {
 
 /// More than two blocks of the index.
 const SMALL: Size = Size {
+    drives: 1,
     drive: 16 << 20,
     objects: 150,
     longest: 20_000,
 };
 /// A ring that is gone round, large enough that its data stay near the index.
 const RING: Size = Size {
-    drive: 48 << 20,
-    objects: 120,
-    longest: 1_400_000,
+    drives: 1,
+    drive: 36 << 20,
+    objects: 100,
+    longest: 1_200_000,
 };
 /// Of a ring one cut is tried for N of the others: its images are larger.
 const RING_SHARE: u32 = 10;
@@ -60,6 +66,8 @@ const RING_SHARE: u32 = 10;
 const BLOCK: usize = 512;
 /// Each image of this number is repaired twice.
 const TWICE: usize = 16;
+/// Most drives of an array.
+const DRIVES: u8 = 3;
 /// Images that are kept for others.
 const KEPT: usize = 8;
 /// Wrong things that are reported one by one.
@@ -73,7 +81,7 @@ pub struct Cuts {
     bytes: u64,
     /// Blocks of its index.
     blocks: u64,
-    /// Instants that there are: one before each block of data or command that the drive had.
+    /// Instants that there are: one before each block of data or command that a drive had.
     instants: u64,
     /// Each of them was tried.
     every_instant: bool,
@@ -97,16 +105,23 @@ pub struct Cuts {
     first_wrong: Vec<String>,
 }
 
-/// A recording by the RTL, and all that the drive was given for it.
+/// A recording by the RTL, and all that the drives were given for it.
 struct Scene {
-    history: History,
-    image: Vec<u8>,
+    drives: Vec<Given>,
+    /// To which drive, from the first event of all to the last.
+    order: Vec<usize>,
     rows: Vec<Row>,
     /// Blocks of its index.
     blocks: u64,
     /// Rows in the first block, the first two, …
     promised: Vec<u64>,
     ring: Option<Ring>,
+}
+
+/// A drive, and what it was given.
+struct Given {
+    history: History,
+    image: Vec<u8>,
 }
 
 /// A ring, in whose data newer extents lie on older ones.
@@ -119,6 +134,20 @@ struct Ring {
 }
 
 impl Scene {
+    /// Instants at which the power may fail: one before each event of any drive, and one at the end.
+    fn instants(&self) -> usize {
+        self.order.len() + 1
+    }
+
+    /// Each drive, and how many of its events were before an instant.
+    fn until(&self, instant: usize) -> impl Iterator<Item = (&Given, usize)> {
+        let before = self.order.get(..instant).unwrap_or(&self.order);
+        let count = move |drive| before.iter().filter(|of| **of == drive).count();
+        (0..)
+            .zip(&self.drives)
+            .map(move |(number, drive)| (drive, count(number)))
+    }
+
     /// The first `promised` rows, without those that newer data may lie on when row `newest` is the last
     /// that the index has.
     fn due(&self, promised: usize, newest: Option<usize>) -> impl Iterator<Item = usize> {
@@ -152,6 +181,25 @@ pub fn cuts(spec: &StoreSpec) -> Result<(Cuts, Header)> {
     Ok((found, header))
 }
 
+/// The same over two drives and over three, each with a cache of its own.
+pub fn arrays(spec: &StoreSpec) -> Result<Cuts> {
+    let extension = || "bin".to_owned();
+    let mut scenes = Vec::new();
+    for drives in 2..=DRIVES {
+        let size = Size { drives, ..SMALL };
+        let paged = Kind::Objects {
+            extension: extension(),
+        };
+        let small = Kind::Small {
+            extension: extension(),
+        };
+        for layout in [paged, small] {
+            scenes.push(scene(spec.seed, layout, &size, false)?.0);
+        }
+    }
+    tried(spec, &scenes, spec.cuts)
+}
+
 /// Cuts a ring that is gone round: what its index has is whole at each instant, though newer data lie on
 /// older.
 pub fn ring(spec: &StoreSpec) -> Result<Cuts> {
@@ -165,17 +213,17 @@ fn tried(spec: &StoreSpec, scenes: &[Scene], count: u32) -> Result<Cuts> {
         cuts.objects += scene.rows.len() as u64;
         cuts.bytes += scene.rows.iter().map(|r| u64::from(r.length)).sum::<u64>();
         cuts.blocks += scene.blocks;
-        cuts.instants += scene.history.instants() as u64;
+        cuts.instants += scene.instants() as u64;
     }
     let mut random = random(spec.seed, 0);
     let progress = Progress::count("losses of power", count.into());
     let count = count as usize;
-    let most = scenes.iter().map(|scene| scene.history.instants()).max();
+    let most = scenes.iter().map(Scene::instants).max();
     let every = most.is_some_and(|most| count / scenes.len() >= most);
     cuts.every_instant = every;
     for number in 0..count {
         let (scene, turn) = (&scenes[number % scenes.len()], number / scenes.len());
-        let instants = scene.history.instants();
+        let instants = scene.instants();
         let instant = match every && turn < instants {
             true => turn,
             false => below(&mut random, instants as u64) as usize,
@@ -197,9 +245,15 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
         })
         .collect();
     let source = Objects::new(Addresses::default(), 9000, objects)?;
-    let mut config = config_of(seed, 1)?;
-    if let Some(namespace) = config.profile.ssd.namespaces.first_mut() {
-        namespace.bytes = size.drive;
+    let mut config = config_of(seed, size.drives)?;
+    let more = config
+        .more_drives
+        .iter_mut()
+        .map(|drive| &mut drive.profile);
+    for profile in iter::once(&mut config.profile.ssd).chain(more) {
+        if let Some(namespace) = profile.namespaces.first_mut() {
+            namespace.bytes = size.drive;
+        }
     }
     config.network = Some(Network::new(Settings::default(), Box::new(source))?);
     let mut session = Session::of(config, SCHEMA)?;
@@ -216,10 +270,17 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
         ssd.keep_history();
     }
     let (recorded, ended) = simulate(&mut session, &plan, "a small recording", None)?;
-    let history = session.system.ssds().first().and_then(|ssd| ssd.history());
-    let history = history.cloned().unwrap_or_default();
     let header = session.header(&ended);
-    let image = session.stored(0, size.drive as usize)?;
+    let mut drives = Vec::new();
+    for ssd in session.system.ssds() {
+        drives.push(Given {
+            history: ssd.history().cloned().unwrap_or_default(),
+            image: on_drive(ssd, 0, size.drive as usize)?.into(),
+        });
+    }
+    // All of the array's address space, to where the superblocks of its members begin.
+    let bytes = Drives::of(&mut session.system).open()?.len();
+    let image = session.stored(0, bytes as usize)?;
     let promised = promised(&plan.recording, &image);
     let (rows, ring) = match ring {
         true => {
@@ -229,14 +290,26 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
         false => (recorded.rows, None),
     };
     let scene = Scene {
-        history,
-        image,
+        order: order(&drives),
+        drives,
         rows,
         blocks: promised.len() as u64,
         promised,
         ring,
     };
     Ok((scene, header))
+}
+
+/// Which drive each event was of, in the order of their times.
+fn order(drives: &[Given]) -> Vec<usize> {
+    let of = |(number, drive): (usize, &Given)| {
+        let times = drive.history.times().to_vec();
+        times.into_iter().map(move |time| (time, number))
+    };
+    let mut events: Vec<_> = drives.iter().enumerate().flat_map(of).collect();
+    // Those of one drive stay in their order, also where they have the same time.
+    events.sort();
+    events.into_iter().map(|(_, number)| number).collect()
 }
 
 /// Fills the drive with another recording: blocks and pages lie where those of the next one will.
@@ -246,7 +319,7 @@ fn older(session: &mut Session, sink: &Sink, size: &Size) -> Result<()> {
     let disk = drives.open()?;
     let mut writer = Writer::new(&*disk)?;
     let bytes = vec![0x5a; size.longest as usize];
-    for object in 0..size.drive / (2 * size.longest) {
+    for object in 0..disk.len() / (2 * size.longest) {
         let extent = Extent {
             object: 1_000_000 + object,
             ..Extent::default()
@@ -299,7 +372,7 @@ fn go_round(image: &[u8]) -> Result<(Vec<Row>, Ring)> {
 }
 
 /// Rows of an image whose extents are whole; else what is wrong.
-fn look(image: &Memory) -> std::result::Result<Vec<Row>, String> {
+fn look(image: &dyn Disk) -> std::result::Result<Vec<Row>, String> {
     let recording = Recording::open(image).map_err(|error| error.to_string())?;
     let verified = verify(&recording, 1, &|_| true);
     if !verified.is_good() {
@@ -310,6 +383,13 @@ fn look(image: &Memory) -> std::result::Result<Vec<Row>, String> {
         Entry::Damaged { block, why, .. } => Err(format!("block {block}: {why}")),
     });
     rows.collect()
+}
+
+/// The drive, or the array of them, in no order that could help.
+fn open(members: &[Memory]) -> std::result::Result<Box<dyn Disk + '_>, String> {
+    let part = |(number, member)| Part::new(format!("drive {number}"), Box::new(member));
+    let parts = members.iter().enumerate().rev().map(part).collect();
+    assemble(parts, false).map_err(|error| error.to_string())
 }
 
 /// What tells an extent from all others, and where it lies.
@@ -345,21 +425,35 @@ impl Cuts {
             1 => 256,
             _ => below(random, 257),
         };
-        let keeps = || u64::from(random.next_u32() & 0xff) < odds;
-        let mut bytes = scene.image.clone();
-        for (number, page) in scene.history.after_cut(instant, BLOCK, keeps) {
-            if let Some(place) = bytes.as_chunks_mut().0.get_mut(number as usize) {
-                *place = *page;
+        let mut keeps = || u64::from(random.next_u32() & 0xff) < odds;
+        let mut members = Vec::new();
+        let mut flushes = usize::MAX;
+        for (drive, events) in scene.until(instant) {
+            let mut bytes = drive.image.clone();
+            for (number, page) in drive.history.after_cut(events, BLOCK, &mut keeps) {
+                if let Some(place) = bytes.as_chunks_mut().0.get_mut(number as usize) {
+                    *place = *page;
+                }
             }
+            members.push(Memory::new(bytes));
+            // Each flush is one of all drives.
+            flushes = flushes.min(drive.history.flushes(events));
         }
-        let image = Memory::new(bytes);
         self.cuts += 1;
-        let blocks = scene.history.flushes(instant) / 2;
+        let image = match open(&members) {
+            Ok(image) => image,
+            Err(what) => {
+                self.unreadable += 1;
+                self.wrong(instant, &what);
+                return Ok(());
+            }
+        };
+        let blocks = flushes / 2;
         let promised = blocks
             .checked_sub(1)
             .and_then(|last| scene.promised.get(last));
         let promised = promised.copied().unwrap_or(0) as usize;
-        let before = match look(&image) {
+        let before = match look(&*image) {
             Ok(rows) => rows,
             Err(what) => {
                 self.broken += 1;
@@ -375,12 +469,12 @@ impl Cuts {
         self.mend(
             scene,
             instant,
-            &image,
+            &*image,
             &before,
             number.is_multiple_of(TWICE),
         );
-        match folder {
-            Some(folder) if number < KEPT => keep(&image, folder, number),
+        match (folder, &*members) {
+            (Some(folder), [member]) if number < KEPT => keep(member, folder, number),
             _ => Ok(()),
         }
     }
@@ -420,7 +514,7 @@ impl Cuts {
         &mut self,
         scene: &Scene,
         instant: usize,
-        image: &Memory,
+        image: &dyn Disk,
         before: &[usize],
         twice: bool,
     ) {

@@ -36,7 +36,9 @@ const SMALL_BYTES: u64 = 64 << 20;
 pub struct Store {
     rates: Vec<RateRow>,
     cuts: Option<Cuts>,
-    /// The same for a ring.
+    /// The same over several drives.
+    array_cuts: Option<Cuts>,
+    /// And for a ring.
     ring_cuts: Option<Cuts>,
 }
 
@@ -114,6 +116,7 @@ pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
     if spec.cuts > 0 && ended.is_done() {
         let (cuts, of_cuts) = cuts::cuts(spec)?;
         found.cuts = Some(cuts);
+        found.array_cuts = Some(cuts::arrays(spec)?);
         found.ring_cuts = Some(cuts::ring(spec)?);
         header = of_cuts;
     }
@@ -208,7 +211,7 @@ fn wire(object: u64, bytes: u64, streams: u8, seed: u64) -> Result<Wire> {
 impl Store {
     fn is_good(&self) -> bool {
         let kept = |row: &RateRow| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty();
-        let cuts = [&self.cuts, &self.ring_cuts];
+        let cuts = [&self.cuts, &self.array_cuts, &self.ring_cuts];
         self.rates.iter().all(kept) && cuts.into_iter().flatten().all(Cuts::is_good)
     }
 }
@@ -232,6 +235,9 @@ impl Found for Store {
         page.grid(grid);
         if let Some(cuts) = &self.cuts {
             cuts.draw(page, "Losses of power");
+        }
+        if let Some(cuts) = &self.array_cuts {
+            cuts.draw(page, "Losses of power over two drives and over three");
         }
         if let Some(cuts) = &self.ring_cuts {
             cuts.draw(page, "Losses of power, a ring that is gone round");

@@ -24,7 +24,7 @@ impl Ssd {
         command.status = status;
         let is_flush = command.queue != 0 && command.sqe.opcode == IoOpcode::Flush.number();
         if let (Some(history), true, true) = (&mut self.history, is_flush, status.is_success()) {
-            history.flush_began(at);
+            history.flush_began(now, at);
         }
         let delay = match (&self.flash, &command.transfer) {
             (Some(flash), Transfer::FromMedium(_)) => flash.timing.read.after,
@@ -57,7 +57,7 @@ impl Ssd {
         let (fault, conflict) = (command.fault, command.conflict);
         if let (Some(history), true) = (&mut self.history, status.is_success()) {
             let through = sqe.fua() || !self.features.is_write_cache_on();
-            history.ended(at, sqe.opcode == IoOpcode::Flush.number(), through);
+            history.ended(now, at, sqe.opcode == IoOpcode::Flush.number(), through);
         }
         self.commands.remove(at);
         self.count(queue, sqe.opcode, status);

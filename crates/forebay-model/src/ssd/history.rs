@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::commands::CommandRef;
+use crate::Time;
 
 /// Bytes of a page of an image.
 const PAGE: usize = 4096;
@@ -37,12 +38,19 @@ pub struct History {
     /// What lay in each page before.
     before: Pages,
     events: Vec<Event>,
+    /// When each of them was.
+    times: Vec<Time>,
     /// Commands that are under way, by a number that none has twice.
     commands: HashMap<CommandRef, u64>,
     last: u64,
 }
 
 impl History {
+    fn push(&mut self, now: Time, event: Event) {
+        self.events.push(event);
+        self.times.push(now);
+    }
+
     fn number(&mut self, command: CommandRef) -> u64 {
         *self.commands.entry(command).or_insert_with(|| {
             self.last += 1;
@@ -53,6 +61,7 @@ impl History {
     /// Bytes come; `read` tells what lay in a page until now.
     pub(super) fn bytes(
         &mut self,
+        now: Time,
         command: CommandRef,
         at: u64,
         data: &[u8],
@@ -67,25 +76,25 @@ impl History {
         }
         let command = self.number(command);
         let data = data.into();
-        self.events.push(Event::Bytes { command, at, data });
+        self.push(now, Event::Bytes { command, at, data });
     }
 
     /// A Flush begins its work.
-    pub(super) fn flush_began(&mut self, command: CommandRef) {
+    pub(super) fn flush_began(&mut self, now: Time, command: CommandRef) {
         let command = self.number(command);
-        self.events.push(Event::FlushBegan(command));
+        self.push(now, Event::FlushBegan(command));
     }
 
     /// A command ends; `through` what it stored is sure to be there.
-    pub(super) fn ended(&mut self, command: CommandRef, flush: bool, through: bool) {
+    pub(super) fn ended(&mut self, now: Time, command: CommandRef, flush: bool, through: bool) {
         let Some(number) = self.commands.remove(&command) else {
             return;
         };
         if !flush {
-            self.events.push(Event::Acknowledged(number));
+            self.push(now, Event::Acknowledged(number));
         }
         if flush || through {
-            self.events.push(Event::Flushed(number));
+            self.push(now, Event::Flushed(number));
         }
     }
 
@@ -93,6 +102,12 @@ impl History {
     #[must_use]
     pub fn instants(&self) -> usize {
         self.events.len() + 1
+    }
+
+    /// When each event was, in picoseconds, none earlier than the one before.
+    #[must_use]
+    pub fn times(&self) -> &[Time] {
+        &self.times
     }
 
     /// The pages that were touched, as they are after a loss of power at an instant. `keeps` is asked
@@ -184,7 +199,7 @@ mod tests {
     use crate::ssd::commands::CommandRef;
 
     fn written(history: &mut History, number: u32, at: u64, byte: u8) {
-        history.bytes(CommandRef::of(number), at, &[byte; 1024], |_| {
+        history.bytes(0, CommandRef::of(number), at, &[byte; 1024], |_| {
             vec![0; PAGE].into()
         });
     }
@@ -200,12 +215,12 @@ mod tests {
         let mut history = History::default();
         let flush = CommandRef::of(9);
         written(&mut history, 1, 0, 1);
-        history.ended(CommandRef::of(1), false, false);
+        history.ended(0, CommandRef::of(1), false, false);
         written(&mut history, 2, 4096, 2);
-        history.flush_began(flush);
-        history.ended(CommandRef::of(2), false, false);
+        history.flush_began(0, flush);
+        history.ended(0, CommandRef::of(2), false, false);
         let before = history.instants() - 1;
-        history.ended(flush, true, false);
+        history.ended(0, flush, true, false);
         let at_end = history.instants() - 1;
         let lost = |instant| history.after_cut(instant, 512, || false);
         assert_eq!(byte(&lost(before), 0), 0, "its flush has not ended");
@@ -236,9 +251,9 @@ mod tests {
     fn a_write_through_the_cache_is_sure_by_itself() {
         let mut history = History::default();
         written(&mut history, 1, 0, 1);
-        history.ended(CommandRef::of(1), false, false);
+        history.ended(0, CommandRef::of(1), false, false);
         written(&mut history, 2, 0, 2);
-        history.ended(CommandRef::of(2), false, true);
+        history.ended(0, CommandRef::of(2), false, true);
         let pages = history.after_cut(history.instants(), 512, || false);
         assert_eq!(byte(&pages, 0), 2);
     }

@@ -279,7 +279,7 @@ impl Ssd {
                 let start = *start + offset as u64;
                 if let Some(history) = &mut self.history {
                     let medium = &self.medium;
-                    history.bytes(at, start, &data, |page| {
+                    history.bytes(now, at, start, &data, |page| {
                         medium.read(page, 4096).unwrap_or_default()
                     });
                 }

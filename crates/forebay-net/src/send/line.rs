@@ -2,7 +2,7 @@
 //! The socket: where frames go out, and what Linux says to that.
 
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -145,7 +145,8 @@ impl Line {
                 "it is a broadcast address, or a firewall forbids it: nft list ruleset"
             }
             Some(Errno::NETUNREACH | Errno::HOSTUNREACH) => {
-                "no host there answers who has the address, or there is no route: ip neighbour, ip route"
+                "no host answers to ARP or neighbour discovery, or there is no route: \
+                 ip neighbour, ip route"
             }
             Some(Errno::NOBUFS | Errno::NOMEM) => {
                 "the interface has stood still for ten seconds: is it paused? Or name a --rate"
@@ -161,8 +162,8 @@ impl Line {
     }
 }
 
-/// The address of HOST\[:PORT\], where an IPv6 address with a port stands in brackets. Of a name that
-/// has both, the IPv4 address.
+/// The address of HOST\[:PORT\], where an IPv6 address stands in brackets. Of a name that has both, the
+/// IPv4 address.
 fn resolve(to: &str) -> Result<SocketAddr> {
     let bad = |why: &str| {
         Error::setting(
@@ -176,14 +177,29 @@ fn resolve(to: &str) -> Result<SocketAddr> {
     let addresses = (host, port)
         .to_socket_addrs()
         .map_err(|error| bad(&format!("that cannot be found: {error}")))?;
-    let found = addresses.min_by_key(SocketAddr::is_ipv6);
-    match found {
+    // An IPv4 address as IPv6 writes it is sent to over IPv4.
+    let plain = |address: SocketAddr| match address.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::from((ip, address.port())),
+        IpAddr::V6(_) => address,
+    };
+    match addresses.map(plain).min_by_key(SocketAddr::is_ipv6) {
         None => Err(bad("it has no address")),
+        Some(SocketAddr::V6(address)) if needs_zone(&address) => Err(bad(
+            "on which link that address is must be said: [ADDRESS%INTERFACE]",
+        )),
         Some(address) if address.port() == 0 || address.ip().is_unspecified() => {
             Err(bad("address and port must not be 0"))
         }
         Some(address) => Ok(address),
     }
+}
+
+/// Addresses of one link, without an interface.
+fn needs_zone(address: &SocketAddrV6) -> bool {
+    let ip = address.ip();
+    // RFC 4291 2.7: the scope of a group.
+    let of_link = ip.is_multicast() && ip.octets()[1] & 0xf <= 2;
+    address.scope_id() == 0 && (ip.is_unicast_link_local() || of_link)
 }
 
 /// Host and port; none: it has not this form.
@@ -197,8 +213,8 @@ fn split(to: &str) -> Option<(&str, u16)> {
                 _ => (host, Some(behind.strip_prefix(':')?)),
             }
         }
-        // An IPv6 address alone, with more than one colon.
-        None if to.matches(':').nth(1).is_some() => (to, None),
+        // With more than one colon nobody knows which one is in front of a port.
+        None if to.matches(':').nth(1).is_some() => return None,
         None => match to.split_once(':') {
             Some((host, port)) => (host, Some(port)),
             None => (to, None),
@@ -220,8 +236,9 @@ mod tests {
         for (text, found) in [
             ("[::1]:5", "[::1]:5"),
             ("[::1]", "[::1]:64257"),
-            ("::1", "[::1]:64257"),
-            ("fd77::a:5", "[fd77::a:5]:64257"),
+            ("[::ffff:10.77.0.2]", "10.77.0.2:64257"),
+            ("[fe80::2%1]:5", "[fe80::2%1]:5"),
+            ("[ff15::77]", "[ff15::77]:64257"),
             ("localhost:7", "127.0.0.1:7"),
         ] {
             assert_eq!(address(text).expect("one"), found);
@@ -241,6 +258,10 @@ mod tests {
             "[::1",
             "[]:5",
             "::1]:5",
+            "::1",
+            "fd77::2:5000",
+            "[fe80::2]",
+            "[ff02::77]:5",
             "a b:5",
         ] {
             assert!(resolve(text).is_err(), "{text}");

@@ -9,7 +9,9 @@ mod tests;
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use forebay_spec::net::ethernet;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
@@ -26,6 +28,13 @@ const LEAST_MTU6: u16 = 1280;
 const ROUTES: &str = "/proc/self/net/fib_trie";
 /// Where our addresses of IPv6 are listed.
 const ADDRESSES6: &str = "/proc/self/net/if_inet6";
+/// Of an address: it is being looked whether another host has it, and one has (`if_addr.h`).
+const TENTATIVE: u32 = 0x40;
+const DUPLICATE: u32 = 0x08;
+/// How long the former may take: Linux asks once, and waits a second.
+const TENTATIVELY: Duration = Duration::from_secs(10);
+/// The step in which addresses are set.
+const ADDRESSING: &str = "setting its addresses";
 /// Where it is said what the interfaces of our network namespace did.
 const STATISTICS: &str = "/proc/self/net/dev";
 
@@ -67,30 +76,26 @@ impl Tap {
                 .build_sync()
                 .map_err(|error| refused(doing, setup, error))
         };
-        let mut device = open(builder(), "opening it")?;
-        let routes = fs::read_to_string(ROUTES).unwrap_or_default();
-        let addresses6 = fs::read_to_string(ADDRESSES6).unwrap_or_default();
-        let mut lacking = setup.addresses.clone();
-        lacking.retain(|(address, _)| match address {
-            IpAddr::V4(_) => !is_ours(&routes, *address),
-            IpAddr::V6(address) => !addresses6.contains(&format!("{:032x} ", address.to_bits())),
-        });
-        if !lacking.is_empty() {
-            // Only while it is opened can it be given some.
-            drop(device);
-            let with_all = lacking
-                .iter()
-                .fold(builder(), |builder, lacks| match *lacks {
-                    (IpAddr::V4(address), bits) => builder.ipv4(address, bits, None),
-                    (IpAddr::V6(address), bits) => builder.ipv6(address, bits),
-                });
-            device = open(with_all, "setting its addresses")?;
-        }
         let step = |doing: &'static str, done: io::Result<()>| {
             done.map_err(|error| refused(doing, setup, error))
         };
-        if device.mtu().ok() != Some(setup.mtu) {
-            step("setting its MTU", device.set_mtu(setup.mtu))?;
+        let fit = |device: &SyncDevice| match device.mtu().ok() {
+            Some(mtu) if mtu == setup.mtu => Ok(()),
+            _ => step("setting its MTU", device.set_mtu(setup.mtu)),
+        };
+        let mut device = open(builder(), "opening it")?;
+        // With too small an MTU it takes no address of IPv6.
+        fit(&device)?;
+        let lacking = lacking(setup);
+        if !lacking.is_empty() {
+            // Only while it is opened can it be given some.
+            drop(device);
+            let with = |builder: DeviceBuilder, lacks: &(IpAddr, u8)| match *lacks {
+                (IpAddr::V4(address), bits) => builder.ipv4(address, bits, None),
+                (IpAddr::V6(address), bits) => builder.ipv6(address, bits),
+            };
+            device = open(lacking.iter().fold(builder(), with), ADDRESSING)?;
+            fit(&device)?;
         }
         if device.tx_queue_len().ok() != Some(setup.queue) {
             // Refused in a user namespace. The queue is shorter then, and what it drops is counted.
@@ -99,6 +104,7 @@ impl Tap {
         if !device.is_running().unwrap_or(false) {
             step("bringing it up", device.enabled(true))?;
         }
+        step("waiting for its IPv6 address", await_addresses(setup))?;
         step("reading without waiting", device.set_nonblocking(true))?;
         let mut tap = Self {
             device,
@@ -206,6 +212,14 @@ fn check(setup: &Setup) -> Result<()> {
             "choose 1500 or 9000",
         ));
     }
+    if let Some((second, bits)) = setup.addresses.iter().filter(|(ip, _)| ip.is_ipv4()).nth(1) {
+        return Err(Error::setting(
+            "an address of the interface",
+            format_args!("{second}/{bits}"),
+            "there is one of IPv4 already",
+            "give it one, and others by hand: ip address add",
+        ));
+    }
     for (address, bits) in &setup.addresses {
         let (most, remedy) = match address {
             IpAddr::V4(_) => (30, "choose for example 10.77.0.1/24"),
@@ -232,6 +246,53 @@ fn check(setup: &Setup) -> Result<()> {
     Ok(())
 }
 
+/// Addresses that the interface is to have and has not.
+fn lacking(setup: &Setup) -> Vec<(IpAddr, u8)> {
+    let routes = fs::read_to_string(ROUTES).unwrap_or_default();
+    let addresses6 = fs::read_to_string(ADDRESSES6).unwrap_or_default();
+    let mut lacking = setup.addresses.clone();
+    lacking.retain(|(address, _)| match address {
+        IpAddr::V4(_) => !is_ours(&routes, *address),
+        IpAddr::V6(address) => flags_of(&addresses6, &setup.name, *address).is_none(),
+    });
+    lacking
+}
+
+/// Waits until Linux has seen that nobody else has the interface's addresses of IPv6: before that it
+/// sends nothing from them.
+fn await_addresses(setup: &Setup) -> io::Result<()> {
+    let beginning = Instant::now();
+    for (address, _) in &setup.addresses {
+        let IpAddr::V6(address) = address else {
+            continue;
+        };
+        loop {
+            let table = fs::read_to_string(ADDRESSES6)?;
+            match flags_of(&table, &setup.name, *address) {
+                Some(flags) if flags & TENTATIVE == 0 => break,
+                Some(flags) if flags & DUPLICATE == 0 && beginning.elapsed() < TENTATIVELY => {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                _ => return Err(io::Error::other(format!("{address} is not to be had"))),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What Linux' table says of an IPv6 address of an interface; none: it has not got it.
+fn flags_of(table: &str, name: &str, address: Ipv6Addr) -> Option<u32> {
+    let address = format!("{:032x}", address.to_bits());
+    table.lines().find_map(|line| {
+        // Address, index, bits, scope, flags, name.
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [found, _, _, _, flags, on] = words.as_slice() else {
+            return None;
+        };
+        (*found == address && *on == name).then(|| u32::from_str_radix(flags, 16).ok())?
+    })
+}
+
 /// Whether this machine has the address, by Linux' table of routes; if that cannot be read: no.
 fn is_ours(routes: &str, address: IpAddr) -> bool {
     let leaf = format!("|-- {address}");
@@ -246,7 +307,13 @@ fn is_ours(routes: &str, address: IpAddr) -> bool {
 /// What to tell if Linux refuses something.
 fn refused(doing: &'static str, setup: &Setup, source: io::Error) -> Error {
     let name = &setup.name;
+    let has_ipv6 = setup.addresses.iter().any(|(ip, _)| ip.is_ipv6());
     let remedy = match source.kind() {
+        ErrorKind::PermissionDenied if doing == ADDRESSING && has_ipv6 && is_ipv6_off(name) => {
+            format!(
+                "IPv6 is off there: sysctl net.ipv6.conf.{name}.disable_ipv6=0, or of `default`"
+            )
+        }
         ErrorKind::PermissionDenied => {
             let add = |(address, bits)| format!(", ip address add {address}/{bits} dev {name}");
             let addresses: String = setup.addresses.iter().copied().map(add).collect();
@@ -274,6 +341,14 @@ fn refused(doing: &'static str, setup: &Setup, source: io::Error) -> Error {
         source,
         remedy,
     }
+}
+
+/// Whether Linux is told to do without IPv6 on an interface, or on new ones.
+fn is_ipv6_off(name: &str) -> bool {
+    ["default", name].into_iter().any(|of| {
+        let setting = format!("/proc/sys/net/ipv6/conf/{of}/disable_ipv6");
+        fs::read_to_string(setting).is_ok_and(|text| text.trim() == "1")
+    })
 }
 
 /// Frames that Linux did not get into an interface, of its table of all.

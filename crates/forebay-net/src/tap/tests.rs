@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Linux on the other side, in a network namespace of its own.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use miette::Diagnostic;
 
@@ -299,6 +297,7 @@ fn senseless_settings_are_refused() {
     assert!(refused(|setup| setup.addresses[0].1 = 31).contains("10.77.0.1/31"));
     assert!(refused(|setup| setup.addresses[0].1 = 0).contains("10.77.0.1/0"));
     assert!(refused(|setup| setup.addresses[1].1 = 127).contains("fd77::1/127"));
+    assert!(refused(|setup| setup.addresses.push((PEER.into(), 24))).contains("one of IPv4"));
     assert!(refused(|setup| setup.mtu = LEAST_MTU6 - 1).contains("1280 at least"));
 }
 
@@ -309,6 +308,17 @@ fn statistics_are_found() {
     assert_eq!(dropped_of(table, "tap7"), Some(6));
     assert_eq!(dropped_of(table, "tap8"), None);
     assert_eq!(dropped_of("tap7: 1 2 3", "tap7"), None);
+}
+
+#[test]
+fn addresses_of_ipv6_are_found() {
+    let table = "00000000000000000000000000000001 01 80 10 80       lo\n\
+                 fd770000000000000000000000000001 02 40 00 c0    xtap7\n\
+                 fd770000000000000000000000000001 03 40 00 40     tap7\nnoise\n";
+    assert_eq!(flags_of(table, "tap7", HOST6), Some(0x40));
+    assert_eq!(flags_of(table, "tap8", HOST6), None);
+    assert_eq!(flags_of(table, "tap7", Ipv6Addr::LOCALHOST), None);
+    assert_eq!(flags_of("", "tap7", HOST6), None);
 }
 
 #[test]

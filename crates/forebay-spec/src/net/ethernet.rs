@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Numbers of Ethernet (IEEE 802.3, 802.1Q), ARP (RFC 826), IPv4 (RFC 791), IPv6 (RFC 8200), UDP
-//! (RFC 768), ICMP (RFC 792) and ICMPv6 (RFC 4443). A frame is counted without its frame check sequence, as a MAC hands it over.
+//! (RFC 768), ICMP (RFC 792) and ICMPv6 (RFC 4443). A frame is counted without its frame check
+//! sequence, as a MAC hands it over.
 
 /// EtherType of IPv4.
 pub const TYPE_IPV4: u16 = 0x0800;

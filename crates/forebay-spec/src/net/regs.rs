@@ -108,7 +108,7 @@ registers! {
         KNOWN = 62, 1, "Known: There was an answer since `ask` was set.";
         ASK = 63, 1, "Ask: Ask for `send.ip`. Clear it, wait until `known` is 0, and set it again for another receiver.";
     }
-    ip6_high @ 0x0d0 = 0x0 "IPv6 address, upper half: Our IPv6 address, the first byte on the wire the highest; one of ::/8: none." {
+    ip6_high @ 0x0d0 = 0x0 "IPv6 address, upper half: Our IPv6 address, the first byte on the wire the highest; one of ::/16: none." {
         HIGH = 0, 64, "High: Bits 127 to 64 of it.";
     }
     ip6_low @ 0x0d8 = 0x0 "IPv6 address, lower half." {
