@@ -403,16 +403,17 @@ FIGURES = [
         )
         for name, (place, _) in TIMED.items()
     ),
-    # At most 0.9 of what network side and recorder were, and the streamer's 5144.
+    # At most 0.9 of what network side and recorder were, and the streamer's 5144; what is new since then
+    # counts apart: IPv6.
     Figure(
         "LUT of the on-chip variant with network side and recorder",
-        "≤ 33042",
+        "≤ 33042, and 1400 for IPv6",
         "36142 (2081f4f)",
         "scripts/bench.py levels-net",
         "levels-net",
         lambda report: report["resources"]["lut"],
         "{:g}",
-        at_most(33_042),
+        at_most(33_042 + 1_400),
     ),
     Figure(
         "longest path, LUT levels, on chip with network side and recorder",

@@ -51,8 +51,9 @@ def rate_lines(report: dict[str, Any]) -> list[Line]:
     return lines
 
 
-def cut_lines(cuts: dict[str, Any]) -> list[Line]:
-    """Return the lines of losses of power."""
+def cut_lines(drives: int, cuts: dict[str, Any]) -> list[Line]:
+    """Return the lines of losses of power of a recording on so many drives."""
+    where = "" if drives == 1 else f", {drives} drives"
     tried = f"{cuts['cuts']:,} at {cuts['instants']:,} instants, each of them at least once"
     every = cuts["cuts"] >= 3000 and cuts["every_instant"]
     whole = f"{cuts['broken']} of {cuts['promised_rows']:,}"
@@ -60,15 +61,25 @@ def cut_lines(cuts: dict[str, Any]) -> list[Line]:
     recovered = cuts["repaired_rows"] - cuts["rows"]
     mended = f"{bad} images not readable; {recovered:,} index records recovered"
     return [
-        ("losses of power, unflushed blocks of 512 bytes kept or not", "≥ 3,000", tried, every),
-        ("flushed index records that are missing or incomplete", "0", whole, not cuts["broken"]),
         (
-            "index records that this recording did not write",
+            f"losses of power, unflushed blocks of 512 bytes kept or not{where}",
+            "≥ 3,000",
+            tried,
+            every,
+        ),
+        (
+            f"flushed index records that are missing or incomplete{where}",
+            "0",
+            whole,
+            cuts["broken"] == 0 < cuts["promised_rows"],
+        ),
+        (
+            f"index records that this recording did not write{where}",
             "0",
             f"{cuts['invented']} of {cuts['rows']:,}",
             not cuts["invented"],
         ),
-        ("`repair` ends in a readable recording", "always", mended, bad == 0),
+        (f"`repair` ends in a readable recording{where}", "always", mended, bad == 0),
     ]
 
 
@@ -105,7 +116,10 @@ def table(reports: Path) -> tuple[str, int] | None:
     if report["interrupted"] or not report["cuts"] or not report.get("ring_cuts"):
         return None
     rows = [HEAD, ["---"] * 3]
-    lines = rate_lines(report) + cut_lines(report["cuts"]) + ring_lines(report["ring_cuts"])
+    lines = rate_lines(report)
+    for drives, cuts in enumerate(report["cuts"], 1):
+        lines += cut_lines(drives, cuts)
+    lines += ring_lines(report["ring_cuts"])
     for what, target, measured, good in lines:
         rows.append([what, target, measured if good else f"**{measured}**"])
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -144,9 +144,10 @@ def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) ->
 def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
     """Nothing that was promised is lost, nothing invented, and others read what was repaired."""
     number = 20 if os.environ.get("FOREBAY_COUNTS") == "full" else 8
-    words = ["bench", "store", "--bytes", "1MiB", "--cuts", number, "--keep", tmp_path]
-    report = forebay(*words, "-o", "json").report
-    for cuts, count in ((report["cuts"], number), (report["ring_cuts"], -(-number // 10))):
+    words = ["bench", "store", "--bytes", "1MiB", "--cuts", number, "--drives", 2]
+    report = forebay(*words, "--keep", tmp_path, "-o", "json").report
+    one, two = report["cuts"]
+    for cuts, count in ((one, number), (two, number), (report["ring_cuts"], -(-number // 10))):
         assert cuts["cuts"] == count and cuts["promised_rows"] > 0
         assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == 0
         assert cuts["not_settled"] == 0

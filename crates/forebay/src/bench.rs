@@ -23,6 +23,7 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
         BenchCommand::Store(args) => show(bench::store(&StoreSpec {
             bytes: args.bytes,
             cuts: args.cuts,
+            drives: args.drives,
             keep: args.keep.clone(),
             seed: args.seed,
         })?),

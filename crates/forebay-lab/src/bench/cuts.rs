@@ -66,8 +66,6 @@ const RING_SHARE: u32 = 10;
 const BLOCK: usize = 512;
 /// Each image of this number is repaired twice.
 const TWICE: usize = 16;
-/// Most drives of an array.
-const DRIVES: u8 = 3;
 /// Images that are kept for others.
 const KEPT: usize = 8;
 /// Wrong things that are reported one by one.
@@ -166,8 +164,10 @@ impl Scene {
     }
 }
 
-/// Cuts a recording of objects with a page each and one of objects that share pages, in turns.
-pub fn cuts(spec: &StoreSpec) -> Result<(Cuts, Header)> {
+/// Cuts a recording of objects with a page each and one of objects that share pages, in turns; over
+/// several drives each of them has a cache of its own.
+pub fn cuts(spec: &StoreSpec, drives: u8) -> Result<(Cuts, Header)> {
+    let size = Size { drives, ..SMALL };
     let extension = || "bin".to_owned();
     let paged = Kind::Objects {
         extension: extension(),
@@ -175,29 +175,10 @@ pub fn cuts(spec: &StoreSpec) -> Result<(Cuts, Header)> {
     let small = Kind::Small {
         extension: extension(),
     };
-    let (paged, _) = scene(spec.seed, paged, &SMALL, false)?;
-    let (small, header) = scene(spec.seed, small, &SMALL, false)?;
+    let (paged, _) = scene(spec.seed, paged, &size, false)?;
+    let (small, header) = scene(spec.seed, small, &size, false)?;
     let found = tried(spec, &[paged, small], spec.cuts)?;
     Ok((found, header))
-}
-
-/// The same over two drives and over three, each with a cache of its own.
-pub fn arrays(spec: &StoreSpec) -> Result<Cuts> {
-    let extension = || "bin".to_owned();
-    let mut scenes = Vec::new();
-    for drives in 2..=DRIVES {
-        let size = Size { drives, ..SMALL };
-        let paged = Kind::Objects {
-            extension: extension(),
-        };
-        let small = Kind::Small {
-            extension: extension(),
-        };
-        for layout in [paged, small] {
-            scenes.push(scene(spec.seed, layout, &size, false)?.0);
-        }
-    }
-    tried(spec, &scenes, spec.cuts)
 }
 
 /// Cuts a ring that is gone round: what its index has is whole at each instant, though newer data lie on
@@ -376,7 +357,8 @@ fn look(image: &dyn Disk) -> std::result::Result<Vec<Row>, String> {
     let recording = Recording::open(image).map_err(|error| error.to_string())?;
     let verified = verify(&recording, 1, &|_| true);
     if !verified.is_good() {
-        return Err(format!("{:?}", verified.problems));
+        let (count, first) = (verified.problems.len(), verified.problems.first());
+        return Err(format!("{count} problems, the first of them {first:?}"));
     }
     let rows = recording.rows().map(|entry| match entry {
         Entry::Row { row, .. } => Ok(row),

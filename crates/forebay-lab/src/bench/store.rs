@@ -35,10 +35,9 @@ const SMALL_BYTES: u64 = 64 << 20;
 #[derive(Debug, Default, Serialize)]
 pub struct Store {
     rates: Vec<RateRow>,
-    cuts: Option<Cuts>,
-    /// The same over several drives.
-    array_cuts: Option<Cuts>,
-    /// And for a ring.
+    /// Of a recording on one drive, on two, …
+    cuts: Vec<Cuts>,
+    /// Of a ring.
     ring_cuts: Option<Cuts>,
 }
 
@@ -74,6 +73,8 @@ struct RateRow {
 pub struct StoreSpec {
     /// Bytes for a rate; no object is larger.
     pub bytes: u64,
+    /// Most drives of a recording that loses power.
+    pub drives: u8,
     /// Losses of power: at each instant that there is, if that is enough; 0: none.
     pub cuts: u32,
     /// The first images, repaired, are kept in this folder.
@@ -114,11 +115,12 @@ pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
     } = bench;
     let (ended, mut header) = runs.finish()?;
     if spec.cuts > 0 && ended.is_done() {
-        let (cuts, of_cuts) = cuts::cuts(spec)?;
-        found.cuts = Some(cuts);
-        found.array_cuts = Some(cuts::arrays(spec)?);
+        for drives in 1..=spec.drives {
+            let (cuts, of_cuts) = cuts::cuts(spec, drives)?;
+            found.cuts.push(cuts);
+            header = of_cuts;
+        }
         found.ring_cuts = Some(cuts::ring(spec)?);
-        header = of_cuts;
     }
     let good = found.is_good();
     Ok(Ran::new("store", header, found, ended, good))
@@ -211,8 +213,8 @@ fn wire(object: u64, bytes: u64, streams: u8, seed: u64) -> Result<Wire> {
 impl Store {
     fn is_good(&self) -> bool {
         let kept = |row: &RateRow| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty();
-        let cuts = [&self.cuts, &self.array_cuts, &self.ring_cuts];
-        self.rates.iter().all(kept) && cuts.into_iter().flatten().all(Cuts::is_good)
+        let mut cuts = self.cuts.iter().chain(&self.ring_cuts);
+        self.rates.iter().all(kept) && cuts.all(Cuts::is_good)
     }
 }
 
@@ -233,11 +235,11 @@ impl Found for Store {
             ]);
         }
         page.grid(grid);
-        if let Some(cuts) = &self.cuts {
-            cuts.draw(page, "Losses of power");
-        }
-        if let Some(cuts) = &self.array_cuts {
-            cuts.draw(page, "Losses of power over two drives and over three");
+        for (drives, cuts) in (1..).zip(&self.cuts) {
+            match drives {
+                1 => cuts.draw(page, "Losses of power"),
+                more => cuts.draw(page, &format!("Losses of power, {more} drives")),
+            }
         }
         if let Some(cuts) = &self.ring_cuts {
             cuts.draw(page, "Losses of power, a ring that is gone round");
