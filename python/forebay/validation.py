@@ -403,8 +403,8 @@ FIGURES = [
         )
         for name, (place, _) in TIMED.items()
     ),
-    # At most 0.9 of what network side and recorder were, and the streamer's 5144; what is new since then
-    # counts apart: IPv6.
+    # At most 0.9 of what network side and recorder were, and the streamer's 5144; what is new
+    # since then, IPv6, has a limit of its own.
     Figure(
         "LUT of the on-chip variant with network side and recorder",
         "≤ 33042, and 1400 for IPv6",

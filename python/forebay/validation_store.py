@@ -52,7 +52,7 @@ def rate_lines(report: dict[str, Any]) -> list[Line]:
 
 
 def cut_lines(drives: int, cuts: dict[str, Any]) -> list[Line]:
-    """Return the lines of losses of power of a recording on so many drives."""
+    """Return the lines of losses of power of a recording on N drives."""
     where = "" if drives == 1 else f", {drives} drives"
     tried = f"{cuts['cuts']:,} at {cuts['instants']:,} instants, each of them at least once"
     every = cuts["cuts"] >= 3000 and cuts["every_instant"]

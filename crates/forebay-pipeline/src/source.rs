@@ -208,7 +208,7 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Source> {
         if mtu < LEAST_MTU6
             && let Some(value) = value
         {
-            return Err(file.field(&format!("source.{name}"), value).refuse(
+            return Err(file.field(format!("source.{name}"), value).refuse(
                 &format!("IPv6 takes an MTU of {LEAST_MTU6} or more, and source.mtu is {mtu}"),
                 "set source.mtu to 1500 or 9000, or leave IPv6 out",
             ));

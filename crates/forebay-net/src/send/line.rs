@@ -213,7 +213,7 @@ fn split(to: &str) -> Option<(&str, u16)> {
                 _ => (host, Some(behind.strip_prefix(':')?)),
             }
         }
-        // With more than one colon nobody knows which one is in front of a port.
+        // With more than one colon none of them is known to be in front of a port.
         None if to.matches(':').nth(1).is_some() => return None,
         None => match to.split_once(':') {
             Some((host, port)) => (host, Some(port)),

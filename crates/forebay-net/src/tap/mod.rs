@@ -258,7 +258,7 @@ fn lacking(setup: &Setup) -> Vec<(IpAddr, u8)> {
     lacking
 }
 
-/// Waits until Linux has seen that nobody else has the interface's addresses of IPv6: before that it
+/// Waits until Linux has seen that no other host has the IPv6 addresses: before that it
 /// sends nothing from them.
 fn await_addresses(setup: &Setup) -> io::Result<()> {
     let beginning = Instant::now();
