@@ -411,9 +411,10 @@ def in_namespace(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def namespaces() -> None:
     """Skip where the system has no TAP interfaces for us."""
-    probe = in_namespace("ip tuntap add fbt mode tap", Path())
+    script = "ip tuntap add fbt mode tap; ip address add fd77::9/64 dev fbt"
+    probe = in_namespace(script, Path())
     if probe.returncode:
-        pytest.skip(f"no TAP interface can be made here: {probe.stderr.strip()}")
+        pytest.skip(f"no TAP interface with IPv6 can be made here: {probe.stderr.strip()}")
 
 
 def test_linux_reaches_the_rtl(namespaces: None, tmp_path: Path) -> None:

@@ -270,8 +270,10 @@ mod tests {
 
     #[test]
     fn frames_go_and_a_missing_receiver_is_noticed() {
-        for (ours, payload) in [("127.0.0.1:0", 8940), ("[::1]:0", 8920)] {
-            to_ourselves(ours, payload);
+        to_ourselves("127.0.0.1:0", 8940);
+        match UdpSocket::bind("[::1]:0") {
+            Ok(_) => to_ourselves("[::1]:0", 8920),
+            Err(error) => eprintln!("left out: this machine has no IPv6: {error}"),
         }
     }
 
