@@ -51,9 +51,8 @@ def rate_lines(report: dict[str, Any]) -> list[Line]:
     return lines
 
 
-def cut_lines(drives: int, cuts: dict[str, Any]) -> list[Line]:
-    """Return the lines of losses of power of a recording on N drives."""
-    where = "" if drives == 1 else f", {drives} drives"
+def cut_lines(where: str, cuts: dict[str, Any]) -> list[Line]:
+    """Return the lines of losses of power of a recording on what is named."""
     tried = f"{cuts['cuts']:,} at {cuts['instants']:,} instants, each of them at least once"
     every = cuts["cuts"] >= 3000 and cuts["every_instant"]
     whole = f"{cuts['broken']} of {cuts['promised_rows']:,}"
@@ -118,7 +117,9 @@ def table(reports: Path) -> tuple[str, int] | None:
     rows = [HEAD, ["---"] * 3]
     lines = rate_lines(report)
     for drives, cuts in enumerate(report["cuts"], 1):
-        lines += cut_lines(drives, cuts)
+        lines += cut_lines("" if drives == 1 else f", {drives} drives", cuts)
+    if report.get("mirror_cuts"):
+        lines += cut_lines(", a mirror, of which a drive is lost as well", report["mirror_cuts"])
     lines += ring_lines(report["ring_cuts"])
     for what, target, measured, good in lines:
         rows.append([what, target, measured if good else f"**{measured}**"])

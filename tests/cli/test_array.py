@@ -87,6 +87,31 @@ def test_a_recording_over_three_drives(forebay: Run, tmp_path: Path) -> None:
     assert sent["found"] == 3 and not sent["wrong"]
 
 
+def test_a_mirror(forebay: Run, tmp_path: Path) -> None:
+    """Each of both drives has the whole recording: what opens from one alone are the same bytes."""
+    drive = '[[ssd]]\nimage = "{}"\nsize = "32MiB"\n'
+    text = "".join(drive.format(name) for name in NAMES[:2])
+    (tmp_path / "x.toml").write_text(text + "[sink]\nmirror = true\n")
+    words = ("record", tmp_path / "x.toml", "--generate", "6MiB", "--object", "300KiB")
+    report = forebay(
+        *words, "--back", "5GB/s", "--extract", tmp_path / "files", "-o", "json"
+    ).report
+    assert not report["wrong"] and report["stored"]["count"] == 21 and report["closed"]
+    assert report["fetched"] == [21, 0]
+    files = [(tmp_path / f"files/object-{number}.bin").read_bytes() for number in range(21)]
+    one, two = members(tmp_path, NAMES[:2])
+    for order in ([one, two], [two, one]):
+        assert holds(order, files) == []
+        assert forebay("store", "verify", *order, "-o", "json").report["extents"] == 21
+    for alone in (one, two):
+        (told,) = holds([alone], files)
+        assert "missing" in told
+        listed = forebay("store", "ls", alone, "-o", "json").report
+        assert [row["state"] for row in listed["objects"]] == ["whole"] * 21
+    sent = forebay("replay", tmp_path / "x.toml", "--objects", "3..5", "-o", "json").report
+    assert sent["found"] == 3 and not sent["wrong"]
+
+
 @pytest.mark.nightly
 def test_a_gigabyte_at_line_rate(forebay: Run, tmp_path: Path) -> None:
     """Three drives take 100 Gb/s; what opens from them, shuffled, are the bytes that came."""

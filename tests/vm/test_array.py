@@ -13,7 +13,7 @@ from driving import Run
 from forebay.store import Recording, rows_of
 
 CRATES = ("forebay",)
-PIPELINE = "".join(f'[[ssd]]\nimage = "{number}.img"\nsize = "8MiB"\n' for number in range(3))
+SSD = '[[ssd]]\nimage = "{}.img"\nsize = "{}MiB"\n'
 # Assembles without writing; what md says and all bytes of the array go to the host. The last one
 # has a member of another array.
 SCRIPT = """
@@ -30,22 +30,33 @@ look parity /dev/ssd5n1 /dev/ssd3n1 /dev/ssd4n1
 for missing in 3 4 5; do
     look without$missing $(for n in 3 4 5; do [ $n = $missing ] || echo /dev/ssd${n}n1; done)
 done
+look mirror /dev/ssd7n1 /dev/ssd6n1
+look mirror6 /dev/ssd6n1
+look mirror7 /dev/ssd7n1
 forebay doctor -o json >doctor.json || true
 if mdadm --assemble --readonly --run /dev/md0 /dev/ssd0n1 /dev/ssd3n1 /dev/ssd1n1; then exit 1; fi
 """
 
 
 def test_md_assembles_the_drives(forebay: Run, guest: Guest, tmp_path: Path) -> None:
-    """What the RTL has recorded over three drives, and what is packed with parity, md gives back.
+    """What the RTL has recorded over three drives and on a mirror, and what is packed with parity.
 
     The bytes of md's array are those that our own tools read: the recording opens from them as from
-    the members, with each of three members missing as well.
+    the members, with parity and of a mirror with each of the members missing as well.
     """
-    (tmp_path / "x.toml").write_text(PIPELINE + '[sink]\nchunk = "16KiB"\n')
-    words = ("record", tmp_path / "x.toml", "--generate", "6MiB", "--object", "300KiB")
-    forebay(*words, "--extract", tmp_path / "files")
-    paths = [tmp_path / f"{number}.img" for number in range(6)]
-    striped, parity = paths[:3], paths[3:]
+    recorded = {}
+    for name, numbers, size, sink in (
+        ("striped", range(3), 8, 'chunk = "16KiB"'),
+        ("mirror", (6, 7), 12, "mirror = true"),
+    ):
+        ssds = "".join(SSD.format(number, size) for number in numbers)
+        (tmp_path / f"{name}.toml").write_text(f"{ssds}[sink]\n{sink}\n")
+        words = ("record", tmp_path / f"{name}.toml", "--generate", "6MiB", "--object", "300KiB")
+        forebay(*words, "--extract", tmp_path / name)
+        files = [tmp_path / f"{name}/object-{number}.bin" for number in range(21)]
+        recorded[name] = [file.read_bytes() for file in files]
+    paths = [tmp_path / f"{number}.img" for number in range(8)]
+    striped, parity, mirror = paths[:3], paths[3:6], paths[6:]
     with_parity = ("--size", "4MiB", "--stripe-unit", "32KiB", "--parity")
     forebay("store", "format", *parity, *with_parity)
     packed = recordings.folder(tmp_path / "packed", 40)
@@ -57,13 +68,15 @@ def test_md_assembles_the_drives(forebay: Run, guest: Guest, tmp_path: Path) -> 
     guest(SCRIPT, *ssds, "--share", share)
     assert [path.read_bytes() for path in paths] == before, "md wrote"
     arrays = json.loads((share / "doctor.json").read_text())["arrays"]
-    assert [len(array["members"]) for array in arrays] == [3, 3]
+    assert sorted(len(array["members"]) for array in arrays) == [2, 3, 3]
     assert not any(None in array["members"] for array in arrays)
-    assert sorted(array["parity"] for array in arrays) == [False, True]
-    recorded = [(tmp_path / f"files/object-{number}.bin").read_bytes() for number in range(21)]
-    for name, members, files in (
-        ("striped", striped, recorded),
-        *((name, parity, packed) for name in ("parity", "without3", "without4", "without5")),
+    assert sorted(array["parity"] for array in arrays) == [False, True, True]
+    for name, members, files, level, unit, there in (
+        ("striped", striped, recorded["striped"], "raid0", "16K", 3),
+        ("parity", parity, packed, "raid4", "32K", 3),
+        *((f"without{n}", parity, packed, "raid4", "32K", 2) for n in (3, 4, 5)),
+        ("mirror", mirror, recorded["mirror"], "raid4", "4K", 2),
+        *((f"mirror{n}", mirror, recorded["mirror"], "raid4", "4K", 1) for n in (6, 7)),
     ):
         with Recording(members) as ours, Recording(share / f"{name}.img") as theirs:
             assert theirs.complaints == [] and theirs.disk.bytes == ours.disk.bytes
@@ -72,7 +85,5 @@ def test_md_assembles_the_drives(forebay: Run, guest: Guest, tmp_path: Path) -> 
             read = [theirs.read(row) for row in rows_of(theirs.objects())]
             assert read == files
         told = (share / f"{name}.txt").read_text()
-        assert ("raid4" if name != "striped" else "raid0") in told
-        assert ("32K" if name != "striped" else "16K") in told
-        there = 2 if name.startswith("without") else 3
+        assert level in told and f" {unit}\n" in told
         assert f"Working Devices : {there}" in told

@@ -205,7 +205,7 @@ impl Pipeline {
         let ssds = ssd::check(file, raw.ssd)?;
         let (pes, sink) = (
             stage::check(file, &raw.pe, paths)?,
-            sink::check(file, &raw.sink)?,
+            sink::check(file, &raw.sink, ssds.len())?,
         );
         if let (Some(stage), Kind::Packets) = (pes.first(), &sink.layout) {
             return Err(file.refuse(

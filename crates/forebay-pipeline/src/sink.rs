@@ -40,6 +40,8 @@ pub struct Sink {
     pub result_ps: Time,
     /// Bytes that follow each other on one of several drives.
     pub chunk: u64,
+    /// The second of two drives has what the first one has.
+    pub mirror: bool,
 }
 
 impl Default for Sink {
@@ -54,6 +56,7 @@ impl Default for Sink {
             wait_ps: WAIT,
             result_ps: RESULT,
             chunk: CHUNK,
+            mirror: false,
         }
     }
 }
@@ -119,9 +122,25 @@ pub(super) struct Raw {
     /// With several drives: bytes that follow each other on one.
     #[schemars(with = "Option<schema::Bytes>")]
     chunk: Option<Place>,
+    /// With two drives: the second one has what the first one has.
+    #[schemars(with = "Option<bool>")]
+    mirror: Option<Place>,
 }
 
-pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
+pub(super) fn check(file: &File, raw: &Raw, drives: usize) -> Result<Sink> {
+    let mirror = file.or("sink.mirror", &raw.mirror, false, Field::flag)?;
+    if let Some(value) = raw.mirror.as_ref().filter(|_| mirror && drives != 2) {
+        return Err(file.field("sink.mirror", value).refuse(
+            &format!("a mirror has two drives, and there are {drives}"),
+            "name two, each with an [[ssd]] of its own, or leave it out",
+        ));
+    }
+    if let Some(value) = raw.chunk.as_ref().filter(|_| mirror) {
+        return Err(file.field("sink.chunk", value).refuse(
+            "a mirror has no chunks: each drive has everything",
+            "leave it out",
+        ));
+    }
     let usual = Sink::default();
     let ring = |field: &Field| field.word(&[("stop", false), ("ring", true)]);
     let wait = |field: &Field| {
@@ -137,7 +156,12 @@ pub(super) fn check(file: &File, raw: &Raw) -> Result<Sink> {
         flush: file.or("sink.flush", &raw.flush, usual.flush, Field::flag)?,
         wait_ps: file.or("sink.wait", &raw.wait, usual.wait_ps, wait)?,
         result_ps: file.or("sink.result", &raw.result, usual.result_ps, result)?,
-        chunk: file.or("sink.chunk", &raw.chunk, usual.chunk, chunk)?,
+        chunk: match mirror {
+            // A stripe of one page: what is written begins and ends with one.
+            true => PAGE_BYTES,
+            false => file.or("sink.chunk", &raw.chunk, usual.chunk, chunk)?,
+        },
+        mirror,
     })
 }
 

@@ -225,6 +225,15 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[sink]\nsmallest = 0", "a byte or more"),
         ("[sink]\npolicy = \"drop\"", "\"stop\", \"ring\""),
         ("[sink]\nflush = 1", "true or false"),
+        ("[sink]\nmirror = 1", "true or false"),
+        (
+            "[sink]\nmirror = true",
+            "x.toml:2: sink.mirror is true, but a mirror has two drives, and there are 1",
+        ),
+        (
+            "[[ssd]]\n[[ssd]]\n[sink]\nmirror = true\nchunk = \"4KiB\"",
+            "x.toml:5: sink.chunk is \"4KiB\", but a mirror has no chunks",
+        ),
         ("[sink]\nwait = \"5s\"", "up to 4 s"),
         ("[sink]\nwait = 7", "up to 4 s"),
         ("[sink]\nchunk = \"48KiB\"", "power of two"),

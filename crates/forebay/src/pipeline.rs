@@ -223,7 +223,9 @@ fn sink(pipeline: &Pipeline) -> Vec<String> {
         let time = seconds(sink.result_ps as f64 * 1e-12);
         lines.push(format!("rows wait up to {time} for their result"));
     }
-    if pipeline.ssds.len() > 1 {
+    if sink.mirror {
+        lines.push("each of both drives has everything".to_owned());
+    } else if pipeline.ssds.len() > 1 {
         lines.push(format!(
             "chunks of {} go round the drives",
             bytes(sink.chunk)

@@ -60,6 +60,7 @@ pub fn machine(machine: &MachineSpec, pipeline: &Pipeline, folder: &Path) -> Res
     machine.buffer_pages = pipeline.buffer.pages();
     machine.dram.clone_from(&pipeline.buffer.dram);
     machine.array.stripe_unit = pipeline.sink.chunk;
+    machine.array.parity = pipeline.sink.mirror;
     let chain = pipeline.chain();
     let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
     let mut put = Ok(());

@@ -26,18 +26,20 @@ use forebay_spec::store::layout::Layout;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::VERSION;
 use forebay_store::{
-    Disk, Entry, Extent, Memory, Options, Part, Recording, Writer, assemble, repair, verify,
+    Disk, Entry, Extent, Memory, Options, PAGE, Part, Recording, Writer, assemble, repair, verify,
 };
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
-use super::wire::{config_of, net_settings, plan};
+use super::wire::{config_of, machine, net_settings, plan};
 use super::{SCHEMA, StoreSpec};
 
 /// A recording, and what it is made of.
 struct Size {
     drives: u8,
+    /// The second drive has what the first one has.
+    mirror: bool,
     /// Bytes of each drive.
     drive: u64,
     /// Objects of the recording.
@@ -49,6 +51,7 @@ struct Size {
 /// More than two blocks of the index.
 const SMALL: Size = Size {
     drives: 1,
+    mirror: false,
     drive: 16 << 20,
     objects: 150,
     longest: 20_000,
@@ -56,6 +59,7 @@ const SMALL: Size = Size {
 /// A ring that is gone round, large enough that its data stay near the index.
 const RING: Size = Size {
     drives: 1,
+    mirror: false,
     drive: 36 << 20,
     objects: 100,
     longest: 1_200_000,
@@ -108,6 +112,7 @@ struct Scene {
     drives: Vec<Given>,
     /// To which drive, from the first event of all to the last.
     order: Vec<usize>,
+    mirror: bool,
     rows: Vec<Row>,
     /// Blocks of its index.
     blocks: u64,
@@ -167,7 +172,20 @@ impl Scene {
 /// Cuts a recording of objects with a page each and one of objects that share pages, in turns; over
 /// several drives each of them has a cache of its own.
 pub fn cuts(spec: &StoreSpec, drives: u8) -> Result<(Cuts, Header)> {
-    let size = Size { drives, ..SMALL };
+    layouts(spec, &Size { drives, ..SMALL })
+}
+
+/// Cuts the same on a mirror of two drives, of which one at a time is lost as well.
+pub fn mirror(spec: &StoreSpec) -> Result<Cuts> {
+    let size = Size {
+        drives: 2,
+        mirror: true,
+        ..SMALL
+    };
+    Ok(layouts(spec, &size)?.0)
+}
+
+fn layouts(spec: &StoreSpec, size: &Size) -> Result<(Cuts, Header)> {
     let extension = || "bin".to_owned();
     let paged = Kind::Objects {
         extension: extension(),
@@ -175,8 +193,8 @@ pub fn cuts(spec: &StoreSpec, drives: u8) -> Result<(Cuts, Header)> {
     let small = Kind::Small {
         extension: extension(),
     };
-    let (paged, _) = scene(spec.seed, paged, &size, false)?;
-    let (small, header) = scene(spec.seed, small, &size, false)?;
+    let (paged, _) = scene(spec.seed, paged, size, false)?;
+    let (small, header) = scene(spec.seed, small, size, false)?;
     let found = tried(spec, &[paged, small], spec.cuts)?;
     Ok((found, header))
 }
@@ -226,7 +244,13 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
         })
         .collect();
     let source = Objects::new(Addresses::default(), 9000, objects)?;
-    let mut config = config_of(seed, size.drives)?;
+    let mut machine = machine(seed, size.drives);
+    if size.mirror {
+        // As a pipeline's `mirror` has it.
+        machine.array.parity = true;
+        machine.array.stripe_unit = PAGE;
+    }
+    let mut config = config_of(&machine)?;
     let more = config
         .more_drives
         .iter_mut()
@@ -273,6 +297,7 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
     let scene = Scene {
         order: order(&drives),
         drives,
+        mirror: size.mirror,
         rows,
         blocks: promised.len() as u64,
         promised,
@@ -422,7 +447,13 @@ impl Cuts {
             flushes = flushes.min(drive.history.flushes(events));
         }
         self.cuts += 1;
-        let image = match open(&members) {
+        // Of a mirror both are there, the first one, or the second one.
+        let there = match (scene.mirror, number % 3) {
+            (true, 1) => 0..1,
+            (true, 2) => 1..2,
+            _ => 0..members.len(),
+        };
+        let image = match open(&members[there]) {
             Ok(image) => image,
             Err(what) => {
                 self.unreadable += 1;

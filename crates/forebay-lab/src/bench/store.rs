@@ -37,6 +37,8 @@ pub struct Store {
     rates: Vec<RateRow>,
     /// Of a recording on one drive, on two, …
     cuts: Vec<Cuts>,
+    /// Of one on a mirror, where there are two drives or more.
+    mirror_cuts: Option<Cuts>,
     /// Of a ring.
     ring_cuts: Option<Cuts>,
 }
@@ -119,6 +121,9 @@ pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
             let (cuts, of_cuts) = cuts::cuts(spec, drives)?;
             found.cuts.push(cuts);
             header = of_cuts;
+        }
+        if spec.drives > 1 {
+            found.mirror_cuts = Some(cuts::mirror(spec)?);
         }
         found.ring_cuts = Some(cuts::ring(spec)?);
     }
@@ -213,7 +218,11 @@ fn wire(object: u64, bytes: u64, streams: u8, seed: u64) -> Result<Wire> {
 impl Store {
     fn is_good(&self) -> bool {
         let kept = |row: &RateRow| row.lost_frames + row.differ_bytes == 0 && row.wrong.is_empty();
-        let mut cuts = self.cuts.iter().chain(&self.ring_cuts);
+        let mut cuts = self
+            .cuts
+            .iter()
+            .chain(&self.mirror_cuts)
+            .chain(&self.ring_cuts);
         self.rates.iter().all(kept) && cuts.all(Cuts::is_good)
     }
 }
@@ -240,6 +249,9 @@ impl Found for Store {
                 1 => cuts.draw(page, "Losses of power"),
                 more => cuts.draw(page, &format!("Losses of power, {more} drives")),
             }
+        }
+        if let Some(cuts) = &self.mirror_cuts {
+            cuts.draw(page, "Losses of power, a mirror, and of one of its drives");
         }
         if let Some(cuts) = &self.ring_cuts {
             cuts.draw(page, "Losses of power, a ring that is gone round");

@@ -97,7 +97,7 @@ impl Recordings {
         if !self.ended.is_done() {
             return Ok(None);
         }
-        let mut config = config_of(self.seed, drives)?;
+        let mut config = config_of(&machine(self.seed, drives))?;
         set_pauses(&mut config, pauses);
         config.network = Some(Network::new(wire.settings, wire.source)?);
         let mut session = Session::of(config, SCHEMA)?;
@@ -164,7 +164,7 @@ impl Recordings {
 
 /// A machine of `drives` drives, with what holds several: large stripe units, and room for what
 /// retries hold up.
-fn machine(seed: u64, drives: u8) -> MachineSpec {
+pub fn machine(seed: u64, drives: u8) -> MachineSpec {
     let mut machine = MachineSpec {
         seed,
         buffer_pages: Some(4096),
@@ -177,9 +177,9 @@ fn machine(seed: u64, drives: u8) -> MachineSpec {
 }
 
 /// Its configuration with a network side and the chain of the checkout.
-pub fn config_of(seed: u64, drives: u8) -> Result<Config> {
+pub fn config_of(machine: &MachineSpec) -> Result<Config> {
     let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
-    machine(seed, drives).config_of_net(|mut files| {
+    machine.config_of_net(|mut files| {
         files.push(own);
         files
     })
