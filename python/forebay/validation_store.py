@@ -51,10 +51,11 @@ def rate_lines(report: dict[str, Any]) -> list[Line]:
     return lines
 
 
-def cut_lines(where: str, cuts: dict[str, Any]) -> list[Line]:
-    """Return the lines of losses of power of a recording on what is named."""
-    tried = f"{cuts['cuts']:,} at {cuts['instants']:,} instants, each of them at least once"
-    every = cuts["cuts"] >= 3000 and cuts["every_instant"]
+def cut_lines(where: str, cuts: dict[str, Any], every: bool = True) -> list[Line]:
+    """Return the lines of losses of power on what is named, by default at every instant."""
+    tried = f"{cuts['cuts']:,} at {cuts['instants']:,} instants"
+    if cuts["every_instant"]:
+        tried += ", each of them at least once"
     whole = f"{cuts['broken']} of {cuts['promised_rows']:,}"
     bad = cuts["unreadable"] + cuts["not_settled"]
     recovered = cuts["repaired_rows"] - cuts["rows"]
@@ -64,7 +65,7 @@ def cut_lines(where: str, cuts: dict[str, Any]) -> list[Line]:
             f"losses of power, unflushed blocks of 512 bytes kept or not{where}",
             "≥ 3,000",
             tried,
-            every,
+            cuts["cuts"] >= 3000 and (cuts["every_instant"] or not every),
         ),
         (
             f"flushed index records that are missing or incomplete{where}",
@@ -119,7 +120,8 @@ def table(reports: Path) -> tuple[str, int] | None:
     for drives, cuts in enumerate(report["cuts"], 1):
         lines += cut_lines("" if drives == 1 else f", {drives} drives", cuts)
     if report.get("mirror_cuts"):
-        lines += cut_lines(", a mirror, of which a drive is lost as well", report["mirror_cuts"])
+        where = ", a mirror, of which a drive is lost as well"
+        lines += cut_lines(where, report["mirror_cuts"], every=False)
     lines += ring_lines(report["ring_cuts"])
     for what, target, measured, good in lines:
         rows.append([what, target, measured if good else f"**{measured}**"])
