@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import recordings
-from driving import BAD_INPUT, DAMAGED, FILE_FAILED, Run
+from driving import BAD_INPUT, BAD_RESULT, DAMAGED, FILE_FAILED, Run
 
 from forebay.store import Recording, StoreError, rows_of
 from forebay.store.references import payload
@@ -110,6 +110,19 @@ def test_a_mirror(forebay: Run, tmp_path: Path) -> None:
         assert [row["state"] for row in listed["objects"]] == ["whole"] * 21
     sent = forebay("replay", tmp_path / "x.toml", "--objects", "3..5", "-o", "json").report
     assert sent["found"] == 3 and not sent["wrong"]
+
+
+def test_a_drive_of_a_mirror_fails(forebay: Run, tmp_path: Path) -> None:
+    """What is written meanwhile counts as failed; what the other drive has of it can be read."""
+    drive = '[[ssd]]\nimage = "{}"\nsize = "32MiB"\n'
+    text = "".join(drive.format(name) for name in NAMES[:2])
+    (tmp_path / "x.toml").write_text(text + "[sink]\nmirror = true\n")
+    words = ("--generate", "2MiB", "--object", "70KiB", "--fault", "1/fail=0x280@write:9999")
+    answer = forebay("record", tmp_path / "x.toml", *words, "-o", "json", code=BAD_RESULT)
+    report = answer.report
+    assert report["failed"]["count"] == 30 and report["rows_lost"] == 30 and not report["wrong"]
+    listed = forebay("store", "ls", tmp_path / "a.img", "--rows", "-o", "json").report
+    assert len(listed["extents"]) == 30
 
 
 @pytest.mark.nightly

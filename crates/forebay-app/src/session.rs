@@ -336,7 +336,7 @@ pub struct Measured {
     pub ended: Ended,
 }
 
-/// What lies on a simulated drive.
+/// Reads bytes from the medium of a simulated drive.
 ///
 /// # Errors
 /// A medium that cannot be read.

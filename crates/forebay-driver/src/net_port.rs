@@ -573,9 +573,16 @@ fn mac_number([a, b, c, d, e, f]: [u8; 6]) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
+/// Whether an IPv6 address can be that of a card: of ::/16 none is on a wire, and the register means by
+/// it that there is no address.
+#[must_use]
+pub fn is_card(ip: Ipv6Addr) -> bool {
+    !ip.is_multicast() && ip.segments()[0] != 0
+}
+
 fn check_addresses(settings: &NetSettings) -> Result<(), Error> {
     refuse_unless(
-        |ip| !ip.is_multicast() && ip.segments()[0] != 0,
+        is_card,
         "our IPv6 address",
         settings.ip6,
         "the address of one card, not of ::/16",

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use forebay_driver::net_port::is_card;
 use forebay_model::net::headroom;
 use forebay_model::{SECOND, Time};
 use forebay_spec::net::ethernet::{self, UDP_PORT};
@@ -287,17 +288,12 @@ fn address(field: &Field<'_>) -> Result<Ipv4Addr> {
 
 fn address6(field: &Field<'_>) -> Result<Ipv6Addr> {
     let parsed: Option<Ipv6Addr> = field.text()?.parse().ok();
-    parsed
-        .filter(|ip| {
-            // ::/16 has what is on no wire, and means in the register that there is no address.
-            !ip.is_multicast() && ip.segments()[0] != 0
-        })
-        .ok_or_else(|| {
-            field.refuse(
-                "it is the IPv6 address of one card",
-                "write a free one of your network, such as \"fd77::2\"",
-            )
-        })
+    parsed.filter(|ip| is_card(*ip)).ok_or_else(|| {
+        field.refuse(
+            "it is the IPv6 address of one card",
+            "write a free one of your network, such as \"fd77::2\"",
+        )
+    })
 }
 
 fn group(field: &Field<'_>) -> Result<Ipv4Addr> {

@@ -68,6 +68,8 @@ pub struct Recorded {
     pub schema: Schema,
     /// Newer extents lie over older ones.
     pub ring: bool,
+    /// What one drive refused can be read from the other one.
+    pub mirror: bool,
     /// What of the index cannot be read.
     pub unreadable: Vec<String>,
     /// When it began, by the clock of the index records: nanoseconds since 1970.
@@ -98,6 +100,7 @@ impl Recorded {
             results: plan.recording.result_wait.is_some(),
             schema,
             ring: plan.recording.data.ring,
+            mirror: drives.array().is_some_and(|array| array.stripes().parity),
             unreadable,
             began,
         })

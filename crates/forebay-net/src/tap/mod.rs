@@ -273,7 +273,11 @@ fn await_addresses(setup: &Setup) -> io::Result<()> {
                 Some(flags) if flags & DUPLICATE == 0 && beginning.elapsed() < TENTATIVELY => {
                     thread::sleep(Duration::from_millis(20));
                 }
-                _ => return Err(io::Error::other(format!("{address} is not to be had"))),
+                _ => {
+                    return Err(io::Error::other(format!(
+                        "Linux does not let {address} be used: another host may have it"
+                    )));
+                }
             }
         }
     }
