@@ -179,10 +179,12 @@ def bits_of(column: pa.Array, of: Column) -> list[object]:
     return [own if valid else None for own, valid in zip(lists, there, strict=True)]
 
 
-def columns_of(page: bytes) -> list[dict[str, object]]:
-    """Let Arrow's own library read a block."""
-    stream = SCHEMA.serialize().to_pybytes() + page
-    (batch,) = pa.ipc.open_stream(pa.py_buffer(stream))
+def columns_of(page: bytes, unit: int = PAGE) -> list[dict[str, object]]:
+    """Let Arrow's own library read a block of `unit` bytes, with zeros behind its page."""
+    stream = SCHEMA.serialize().to_pybytes() + page + bytes(unit - PAGE)
+    source = pa.BufferReader(stream)
+    (batch,) = pa.ipc.open_stream(source)
+    assert source.tell() == len(stream), "the block has another length"
     batch.validate(full=True)
     lists = [bits_of(batch.column(of.name), of) for of in FORM.columns]
     nulls = [batch.column(of.name).null_count for of in FORM.results]
@@ -192,7 +194,7 @@ def columns_of(page: bytes) -> list[dict[str, object]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
+def blocks_of(writes: Iterable[Write], session: int, unit: int = PAGE) -> Iterator[Block]:
     """Read blocks: sums hold, and each has the rows that exist and no others."""
     for write in writes:
         page = bytearray(write.data)
@@ -202,7 +204,7 @@ def blocks_of(writes: Iterable[Write], session: int) -> Iterator[Block]:
         assert found == session
         page[FORM.crc_at : FORM.columns_at] = bytes(4)
         assert sum_ == google_crc32c.value(bytes(page))
-        rows = columns_of(write.data)
+        rows = columns_of(write.data, unit)
         assert 0 < len(rows) <= FORM.rows
         assert all(row["flags"] & spec.ROW_COUNTS for row in rows)
         yield Block(number, rows)
@@ -241,10 +243,10 @@ def extent(length: int | None = None, **others: object) -> Extent:
     return Extent(data, header, **(usual | others))
 
 
-def filled(data: bytes) -> bytes:
-    """Return the last pages of a tar member: zeros, then fillers up to the page's end."""
+def filled(data: bytes, unit: int = PAGE) -> bytes:
+    """Return the last pages of a tar member: zeros, then fillers up to a multiple of the unit."""
     data += bytes(-len(data) % BLOCK)
-    while len(data) % PAGE:
+    while len(data) % unit:
         data += FILLER
     return data
 
@@ -273,16 +275,22 @@ class Region:
     ring: bool
     page: bool = False
     stride: int = 0
+    align: int = 0  # pages of the unit, a power of two
     longest: int = 2**32 - PAGE
     write: int = 1 << 20  # most of one write
     at: int = 0
     writes: list[Write] = field(default_factory=list)
 
+    @property
+    def unit(self) -> int:
+        """Bytes of which each extent's place is a multiple."""
+        return PAGE << self.align
+
     def place(self, what: Extent) -> Iterator[Row]:
         """Give an extent its places, and yield a row of code 0 for each."""
         done, length, over = 0, len(what.data), False
-        front = PAGE if self.page else 0
-        need = self.stride or front + PAGE
+        front = self.unit if self.page else 0
+        need = self.stride or front + self.unit
         while done < length:
             if self.size - self.at < need and self.ring and self.size >= need:
                 self.at = 0
@@ -293,9 +301,9 @@ class Region:
             begin = self.at + front
             count = min(length - done, self.stride or self.size - begin, self.longest)
             data = what.data[done : done + count]
-            written = filled(data) if self.page else data + bytes(-count % BEAT)
+            written = filled(data, self.unit) if self.page else data + bytes(-count % BEAT)
             self.writes += self.cut(self.base + begin, written)
-            end = begin + -(-count // PAGE) * PAGE
+            end = begin + -(-count // self.unit) * self.unit
             self.at = self.at + self.stride if self.stride else end
             row = self.row(what, done, count, self.base + begin, spec.ROW_CUT)
             if done + count == length:

@@ -18,7 +18,7 @@ extern "C" {
 #define NET__VERSION__MINOR_bm 0xff00
 #define NET__VERSION__MINOR_bp 8
 #define NET__VERSION__MINOR_bw 8
-#define NET__VERSION__MINOR_reset 0x3
+#define NET__VERSION__MINOR_reset 0x4
 #define NET__VERSION__MAJOR_bm 0xffff0000
 #define NET__VERSION__MAJOR_bp 16
 #define NET__VERSION__MAJOR_bw 16
@@ -180,6 +180,10 @@ extern "C" {
 #define NET__PACKETS__PAGES_bp 8
 #define NET__PACKETS__PAGES_bw 8
 #define NET__PACKETS__PAGES_reset 0x10
+#define NET__PACKETS__ALIGNMENT_bm 0x70000
+#define NET__PACKETS__ALIGNMENT_bp 16
+#define NET__PACKETS__ALIGNMENT_bw 3
+#define NET__PACKETS__ALIGNMENT_reset 0x0
 #define NET__PACKETS__WAIT_CYCLES_bm 0xffffffff00000000
 #define NET__PACKETS__WAIT_CYCLES_bp 32
 #define NET__PACKETS__WAIT_CYCLES_bw 32

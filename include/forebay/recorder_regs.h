@@ -18,7 +18,7 @@ extern "C" {
 #define RECORDER__VERSION__MINOR_bm 0xff00
 #define RECORDER__VERSION__MINOR_bp 8
 #define RECORDER__VERSION__MINOR_bw 8
-#define RECORDER__VERSION__MINOR_reset 0x4
+#define RECORDER__VERSION__MINOR_reset 0x5
 #define RECORDER__VERSION__MAJOR_bm 0xffff0000
 #define RECORDER__VERSION__MAJOR_bp 16
 #define RECORDER__VERSION__MAJOR_bw 16
@@ -63,6 +63,10 @@ extern "C" {
 #define RECORDER__CONTROL__WAIT_CYCLES_reset 0x0
 
 // reg - recorder::stride
+#define RECORDER__STRIDE__ALIGNMENT_bm 0x7
+#define RECORDER__STRIDE__ALIGNMENT_bp 0
+#define RECORDER__STRIDE__ALIGNMENT_bw 3
+#define RECORDER__STRIDE__ALIGNMENT_reset 0x0
 #define RECORDER__STRIDE__PAGES_bm 0xfffff000
 #define RECORDER__STRIDE__PAGES_bp 12
 #define RECORDER__STRIDE__PAGES_bw 20

@@ -108,6 +108,7 @@ FIELDS = {
         "enable": (0, 0),
         "open": (1, 1),
         "pages": (15, 8),
+        "alignment": (18, 16),
         "wait_cycles": (63, 32),
     },
     "streams": {
@@ -155,7 +156,7 @@ FIELDS = {
 }
 
 RESETS = {
-    "version": 0x314E424600010300,
+    "version": 0x314E424600010400,
     "address": 0x0,
     "filter": 0xFB0100000000,
     "limit": 0x233A,

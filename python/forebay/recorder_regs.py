@@ -70,6 +70,7 @@ FIELDS = {
         "wait_cycles": (63, 32),
     },
     "stride": {
+        "alignment": (2, 0),
         "pages": (31, 12),
         "result_wait": (63, 32),
     },
@@ -220,7 +221,7 @@ FIELDS = {
 }
 
 RESETS = {
-    "version": 0x3152424600020400,
+    "version": 0x3152424600020500,
     "control": 0x0,
     "stride": 0x0,
     "data_address": 0x0,

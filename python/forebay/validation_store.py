@@ -119,9 +119,9 @@ def table(reports: Path) -> tuple[str, int] | None:
     lines = rate_lines(report)
     for drives, cuts in enumerate(report["cuts"], 1):
         lines += cut_lines("" if drives == 1 else f", {drives} drives", cuts)
-    if report.get("mirror_cuts"):
-        where = ", a mirror, of which a drive is lost as well"
-        lines += cut_lines(where, report["mirror_cuts"], every=False)
+    for drives, cuts in enumerate(report["parity_cuts"], 2):
+        where = f", {drives} drives with parity, of which one is lost as well"
+        lines += cut_lines(where, cuts, every=False)
     lines += ring_lines(report["ring_cuts"])
     for what, target, measured, good in lines:
         rows.append([what, target, measured if good else f"**{measured}**"])

@@ -364,6 +364,10 @@ module fb_net_csr (
                 logic load_next;
             } pages;
             struct packed {
+                logic [2:0] next;
+                logic load_next;
+            } alignment;
+            struct packed {
                 logic [31:0] next;
                 logic load_next;
             } wait_cycles;
@@ -518,6 +522,9 @@ module fb_net_csr (
             struct packed {
                 logic [7:0] value;
             } pages;
+            struct packed {
+                logic [2:0] value;
+            } alignment;
             struct packed {
                 logic [31:0] value;
             } wait_cycles;
@@ -1093,6 +1100,29 @@ module fb_net_csr (
         end
     end
     assign hwif_out.packets.pages.value = field_storage.packets.pages.value;
+    // Field: net.packets.alignment
+    always_comb begin
+        automatic logic [2:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.packets.alignment.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.packets && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[16]) next_c[2:0] = decoded_wr_data[18:16];
+        end
+        field_combo.packets.alignment.next = next_c;
+        field_combo.packets.alignment.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.packets.alignment.value <= 3'h0;
+        end else begin
+            if(field_combo.packets.alignment.load_next) begin
+                field_storage.packets.alignment.value <= field_combo.packets.alignment.next;
+            end
+        end
+    end
+    assign hwif_out.packets.alignment.value = field_storage.packets.alignment.value;
     // Field: net.packets.wait_cycles
     always_comb begin
         automatic logic [31:0] next_c;
@@ -1480,7 +1510,7 @@ module fb_net_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h3;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h4;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h1;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h314e4246;
         end
@@ -1547,6 +1577,7 @@ module fb_net_csr (
             readback_data_var[ad_hi(12'h80)][0] = field_storage.packets.enable.value;
             readback_data_var[ad_hi(12'h80)][1] = hwif_in.packets.open.next;
             readback_data_var[ad_hi(12'h80)][15:8] = field_storage.packets.pages.value;
+            readback_data_var[ad_hi(12'h80)][18:16] = field_storage.packets.alignment.value;
             readback_data_var[ad_hi(12'h80)][63:32] = field_storage.packets.wait_cycles.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h90)) begin

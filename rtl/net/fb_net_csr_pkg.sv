@@ -308,12 +308,17 @@ package fb_net_csr_pkg;
     } net__packets__pages__out_t;
 
     typedef struct packed {
+        logic [2:0] value;
+    } net__packets__alignment__out_t;
+
+    typedef struct packed {
         logic [31:0] value;
     } net__packets__wait_cycles__out_t;
 
     typedef struct packed {
         net__packets__enable__out_t enable;
         net__packets__pages__out_t pages;
+        net__packets__alignment__out_t alignment;
         net__packets__wait_cycles__out_t wait_cycles;
     } net__packets__out_t;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_net_packets: whole frames as blocks of a capture (pcapng), in chunks of whole pages.
+// fb_net_packets: whole frames as blocks of a capture (pcapng), in chunks of whole units: pages or more.
 //
 // What:        puts 28 bytes in front of each frame and 4 or 20 behind it, which makes an Enhanced
 //              Packet Block of it, with the frames that were lost before it as an option. Blocks make
-//              a chunk; a chunk ends, by a block that readers pass over and that fills its last page,
+//              a chunk; a chunk ends, by a block that readers pass over and that fills its last unit,
 //              before the frame that would not fit into `cfg_pages`, `cfg_wait` cycles after it began,
 //              or when `more` is low and no frame waits. A chunk is an extent: a word says its number,
 //              the number of its first frame, and how many frames were lost since the chunk before it
@@ -17,7 +17,7 @@
 //              two. Near the end of a chunk its length is compared first, which takes another cycle:
 //              with 2 KiB left, and with 16 KiB for frames of 2 KiB and more. Padding and length at the
 //              end of a frame's block take another cycle where they do not fit into the last beat. The
-//              end of a chunk takes 1 to 65.
+//              end of a chunk takes 1 to 65 in units of a page, N - 1 times 64 more in those of N.
 // Limits:      a frame longer than a chunk makes a longer one. 512-bit registers: none.
 // Does not implement: several interfaces, cutting frames off, the capture's first page.
 
@@ -33,6 +33,7 @@ module fb_net_packets
     input wire rst,
 
     input wire [7:0] cfg_pages,  // of a chunk; 0 is taken as 1
+    input wire [2:0] cfg_align,  // pages of a unit, a power of two
     input wire [31:0] cfg_wait,  // cycles after which a chunk ends; 0: it waits until it is full
     input wire more,  // frames can still come
     output logic open,  // a chunk has begun and not ended
@@ -90,8 +91,12 @@ module fb_net_packets
   logic all_fit_q, short_fit_q;  // frames of any length do, of 2047 bytes and less
   logic at_once;  // this one does
   logic checked_q, fits_q;  // it was looked at for a cycle, and fits
-  logic [9:0] used_q;  // in the last page
-  logic [10:0] padding, left_q;
+  localparam int unsigned UnitBits = 10 + 7;  // of the longest unit
+  localparam int unsigned LeftBits = UnitBits + 1;
+  logic [  UnitBits:0] unit;  // words of it
+  logic [UnitBits-1:0] below;  // bits of a place in it
+  logic [UnitBits-1:0] used_q, free_q;  // in the last unit, and free there: a cycle old
+  logic [LeftBits-1:0] padding, left_q, padding_q;
   logic fits, due, waited_q;
 
   assign block = 13'((16'(s_frame) + 16'd3) >> 2) + 13'(PCAPNG_PACKET_BYTES / 4) +
@@ -101,6 +106,9 @@ module fb_net_packets
   endfunction
 
   always_ff @(posedge clk) begin : settle
+    unit <= LeftBits'(1024) << cfg_align;
+    below <= ~(UnitBits'('1) << 10 << cfg_align);
+    free_q <= -used_q & below;
     whole <= {1'b0, cfg_pages == '0 ? 8'd1 : cfg_pages, 10'd0} - 19'(LEAST);
     // There before the next frame is: each takes two cycles.
     most_q <= {
@@ -112,7 +120,7 @@ module fb_net_packets
   assign room = open ? room_q : whole;
   assign at_once = !open || all_fit_q || (short_fit_q && s_frame[13:11] == '0);
   assign fits = at_once || (checked_q && fits_q);
-  assign padding = 11'd1024 - 11'(used_q) + (11'd1024 - 11'(used_q) < 11'(LEAST) ? 11'd1024 : '0);
+  assign padding = LeftBits'(free_q) + (free_q < UnitBits'(LEAST) ? unit : '0);
 
   // ----------------------------------------------------------------------------------------- beats
   logic begins, ends_here, head_free;
@@ -129,14 +137,14 @@ module fb_net_packets
   assign begins = state_q == HEADER && s_valid && fits && !(open && waited_q) && head_free;
   assign words = WordBits'((8'(s_bytes) + 8'd3) >> 2);
   assign ends_here = !lossy_q && words < WordBits'(Words);
-  assign total = {17'd0, block_q, 2'd0};
+  assign total = state_q == PADDING ? 32'({padding_q, 2'd0}) : {17'd0, block_q, 2'd0};
   // Code, length, 64 bits, and the end of all options.
   assign option = {32'd0, 64'(lost_q), 16'd8, PCAPNG_LOST_OPTION};
 
   assign s_ready = state_q == FRAME && m_ready;
   assign placed = s_valid && s_ready && s_last;
   assign m_open = state_q == HEADER && !open;
-  assign m_close = state_q == PADDING && left_q <= 11'(Words);
+  assign m_close = state_q == PADDING && left_q <= LeftBits'(Words);
 
   always_comb begin : compose
     m_valid = 1'b1;
@@ -167,10 +175,10 @@ module fb_net_packets
         if (lossy_q) m_data[32*5-1:0] = {total, option};
       end
       default: begin
-        if (m_close) m_bytes = 7'({left_q, 2'd0});
+        if (m_close) m_bytes = {left_q[WordBits-1:0], 2'd0};
         for (int i = 0; i < int'(Words); i++) begin
           if (first_q && i == 0) m_data[32*i+:32] = PCAPNG_PADDING;
-          else if ((first_q && i == 1) || 11'(i + 1) == left_q) m_data[32*i+:32] = total;
+          else if ((first_q && i == 1) || LeftBits'(i + 1) == left_q) m_data[32*i+:32] = total;
         end
       end
     endcase
@@ -188,8 +196,8 @@ module fb_net_packets
   always_ff @(posedge clk) begin : follow
     unique case (state_q)
       HEADER: begin
-        left_q  <= padding;
-        block_q <= 13'(padding);
+        left_q <= padding;
+        padding_q <= padding;
         first_q <= 1'b1;
         if (due) state_q <= PADDING;
         if (moves) begin  // `begins` excludes `due`
@@ -197,7 +205,7 @@ module fb_net_packets
           block_q <= block;
           lossy_q <= s_lossy;
           lost_q  <= s_lost;
-          used_q  <= (open ? used_q : '0) + 10'(block);
+          used_q  <= (open ? used_q : '0) + UnitBits'(block);
           room_q  <= room > 19'(block) ? room - 19'(block) : '0;
           open    <= 1'b1;
         end
@@ -207,7 +215,7 @@ module fb_net_packets
       default:
       if (moves) begin
         first_q <= 1'b0;
-        left_q  <= left_q - 11'(Words);
+        left_q  <= left_q - LeftBits'(Words);
         if (m_close) begin
           state_q <= HEADER;
           open <= 1'b0;

@@ -265,6 +265,7 @@ module fb_net_port
       .now,
       .cfg_packets(out.packets.enable.value),
       .cfg_pages(out.packets.pages.value),
+      .cfg_align(out.packets.alignment.value),
       .cfg_wait(out.packets.wait_cycles.value),
       .s_axis_mac_tvalid(mac_valid),
       .s_axis_mac_tdata(mac_data),

@@ -49,6 +49,7 @@ module fb_net_receive
     input wire [2:0] cfg_class,  // the class that we send in
     input wire cfg_packets,  // whole frames as a capture, and of its chunks ...
     input wire [7:0] cfg_pages,  // ... pages of 4 KiB
+    input wire [2:0] cfg_align,  // ... of which it fills a multiple of 2^N
     input wire [31:0] cfg_wait,  // ... and cycles of clk after which one ends; 0: none does
 
     input wire                       s_axis_mac_tvalid,
@@ -382,6 +383,7 @@ module fb_net_receive
       .clk,
       .rst,
       .cfg_pages,
+      .cfg_align,
       .cfg_wait,
       .more(packets_more),
       .open(packets_chunk),

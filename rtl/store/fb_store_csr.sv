@@ -326,6 +326,10 @@ module fb_store_csr (
         } control;
         struct packed {
             struct packed {
+                logic [2:0] next;
+                logic load_next;
+            } alignment;
+            struct packed {
                 logic [19:0] next;
                 logic load_next;
             } pages;
@@ -567,6 +571,9 @@ module fb_store_csr (
             } wait_cycles;
         } control;
         struct packed {
+            struct packed {
+                logic [2:0] value;
+            } alignment;
             struct packed {
                 logic [19:0] value;
             } pages;
@@ -927,6 +934,29 @@ module fb_store_csr (
         end
     end
     assign hwif_out.control.wait_cycles.value = field_storage.control.wait_cycles.value;
+    // Field: recorder.stride.alignment
+    always_comb begin
+        automatic logic [2:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.stride.alignment.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.stride && decoded_req_is_wr) begin // SW write
+            load_next_c = '1;
+            if(decoded_wr_biten[0]) next_c[2:0] = decoded_wr_data[2:0];
+        end
+        field_combo.stride.alignment.next = next_c;
+        field_combo.stride.alignment.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.stride.alignment.value <= 3'h0;
+        end else begin
+            if(field_combo.stride.alignment.load_next) begin
+                field_storage.stride.alignment.value <= field_combo.stride.alignment.next;
+            end
+        end
+    end
+    assign hwif_out.stride.alignment.value = field_storage.stride.alignment.value;
     // Field: recorder.stride.pages
     always_comb begin
         automatic logic [19:0] next_c;
@@ -2108,7 +2138,7 @@ module fb_store_csr (
         for(int i=0; i<32; i++) readback_data_var[i] = '0;
         if(ad_low(rd_mux_addr) == ad_low(12'h0)) begin
             readback_data_var[ad_hi(12'h0)][7:0] = 8'h0;
-            readback_data_var[ad_hi(12'h0)][15:8] = 8'h4;
+            readback_data_var[ad_hi(12'h0)][15:8] = 8'h5;
             readback_data_var[ad_hi(12'h0)][31:16] = 16'h2;
             readback_data_var[ad_hi(12'h0)][63:32] = 32'h31524246;
         end
@@ -2123,6 +2153,7 @@ module fb_store_csr (
             readback_data_var[ad_hi(12'h8)][63:32] = field_storage.control.wait_cycles.value;
         end
         if(ad_low(rd_mux_addr) == ad_low(12'h10)) begin
+            readback_data_var[ad_hi(12'h10)][2:0] = field_storage.stride.alignment.value;
             readback_data_var[ad_hi(12'h10)][31:12] = field_storage.stride.pages.value;
             readback_data_var[ad_hi(12'h10)][63:32] = field_storage.stride.result_wait.value;
         end

@@ -342,6 +342,10 @@ package fb_store_csr_pkg;
     } recorder__control__out_t;
 
     typedef struct packed {
+        logic [2:0] value;
+    } recorder__stride__alignment__out_t;
+
+    typedef struct packed {
         logic [19:0] value;
     } recorder__stride__pages__out_t;
 
@@ -350,6 +354,7 @@ package fb_store_csr_pkg;
     } recorder__stride__result_wait__out_t;
 
     typedef struct packed {
+        recorder__stride__alignment__out_t alignment;
         recorder__stride__pages__out_t pages;
         recorder__stride__result_wait__out_t result_wait;
     } recorder__stride__out_t;

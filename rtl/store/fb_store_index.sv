@@ -3,9 +3,9 @@
 // fb_store_index: rows into blocks of an Arrow stream, each a page of the SSD.
 //
 // What:        puts each row into columns, until a block is full, the oldest of its rows has waited long
-//              enough, or `sync` found them; the block says how many it has. It goes to the next page of
-//              a region: at its end to the beginning with `cfg_ring`, else its rows are lost, and
-//              counted.
+//              enough, or `sync` found them; the block says how many it has. It goes to the next
+//              multiple of the alignment in a region: at its end to the beginning with `cfg_ring`, else
+//              its rows are lost, and counted.
 // Flushes:     with `cfg_flush` a block is written when all data of its rows are known to be on the SSD,
 //              and counted when it is there itself. As databases do it, one flush serves all blocks that
 //              are full: they form a group, whose last write has a flush of its own, and that one is
@@ -40,6 +40,7 @@ module fb_store_index
     input wire cfg_ring,  // behind the region's end comes its beginning
     input wire cfg_flush,  // flush the SSD before blocks, and after them
     input wire [31:0] cfg_wait,  // cycles that a row waits for more; 0: until there are enough
+    input wire [ALIGN_BITS-1:0] cfg_align,  // pages of the alignment, a power of two
     input wire [63:PAGE_SHIFT] cfg_base,  // first byte of the region
     input wire [63:PAGE_SHIFT] cfg_bytes,  // its size
     input wire [63:0] cfg_session,  // first eight bytes of the recording's, the first one lowest
@@ -258,6 +259,7 @@ module fb_store_index
 
   send_e send_q;
   logic [PageBits-1:0] at_q, left_q;  // page of the oldest block; pages from there to the end
+  logic [PAGE_SHIFT+(1<<ALIGN_BITS)-1:0] body_q;  // bytes of a block from its columns on
   logic [Blocks-1:0][RowBits:0] rows_q, null_rows_q;  // of each full block
   logic any_end, any_last_q;
   page_t last_end, last_end_q;  // of the block that is sent, or lost, and of the last one that was
@@ -274,7 +276,7 @@ module fb_store_index
   logic ends_q, few_q;  // `left_q` is 0, or less than Blocks; a cycle late
   logic settled_q;  // `left_q` has not changed since
   logic summed_q, ends, none, lose, counts_lost, last_try, give_up, moves, steps, last, last_block;
-  count_t candidates, group, leaving, placed;
+  count_t candidates, group, places, leaving, placed;
   logic [31:0] sum_q;
   logic [RowBits:0] oldest_rows;
   logic [USER_DATA_BITS-1:0] composed;
@@ -288,9 +290,9 @@ module fb_store_index
   assign oldest_rows = rows_q[oldest_q];
 
   // The next group.
+  assign places = count_t'(left_q >> cfg_align);
   assign candidates = flushed_q != '0 ? flushed_q : full_q;
-  assign group = alone_q != '0 ? count_t'(1) :
-      few_q && count_t'(left_q) < candidates ? count_t'(left_q) : candidates;
+  assign group = alone_q != '0 ? count_t'(1) : few_q && places < candidates ? places : candidates;
 
   // Blocks that leave the memory, and those of them that have a place.
   assign lose = settled_q && full_q != '0 && (none || (losing_q != '0 && !ends));
@@ -328,6 +330,9 @@ module fb_store_index
             64'(null_rows_q[sending]) : 64'(INDEX_WORD[i][6:0]) * 64'(rows_q[sending]);
       end
     end
+    if (read_q == BeatBits'(INDEX_BODY_AT / USER_BEAT_BYTES)) begin
+      composed[8*(INDEX_BODY_AT%USER_BEAT_BYTES)+:64] = 64'(body_q);
+    end
     if (read_q == BeatBits'(HeadBeats - 1)) begin
       composed[8*(INDEX_SESSION_AT%USER_BEAT_BYTES)+:64] = cfg_session;
       composed[8*(INDEX_NUMBER_AT%USER_BEAT_BYTES)+:32] = blocks + 32'(sent_q);
@@ -346,7 +351,7 @@ module fb_store_index
     if (flush_q || send_q == ADDRESS) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] =
-          flush_q ? '0 : {at_q + PageBits'(sent_q), PAGE_SHIFT'(0)};
+          flush_q ? '0 : {at_q + (PageBits'(sent_q) << cfg_align), PAGE_SHIFT'(0)};
       m_axis_wr_tdata[USER_WRITE_FLUSH_BIT] = cfg_flush && (flush_q || last_block);
     end
   end
@@ -355,7 +360,8 @@ module fb_store_index
   always_ff @(posedge clk) begin : send
     again_q <= cfg_ring && cfg_bytes != '0;
     ends_q  <= left_q == '0;
-    few_q   <= left_q < PageBits'(Blocks);
+    few_q   <= left_q < PageBits'(Blocks) << cfg_align;
+    body_q  <= ($bits(body_q)'(PAGE_BYTES) << cfg_align) - $bits(body_q)'(INDEX_COLUMNS_AT);
     if (moves) flush_q <= 1'b0;
     if (sum_valid) {summed_q, sum_q} <= {1'b1, sum};
     if (s_axis_wrsp_tvalid) begin
@@ -372,8 +378,8 @@ module fb_store_index
       {any_durable, durable} <= lose ? {any_end, last_end} : {any_last_q, last_end_q};
 
     // A block that is given up keeps its place; one without room has none.
-    at_q   <= at_q + PageBits'(placed);
-    left_q <= left_q - PageBits'(placed);
+    at_q   <= at_q + (PageBits'(placed) << cfg_align);
+    left_q <= left_q - (PageBits'(placed) << cfg_align);
     blocks <= blocks + 32'(placed);
     if (counts_lost) begin
       lost   <= lost + 64'(oldest_rows);

@@ -3,7 +3,9 @@
 // fb_store_pages: has a page written in front of each extent, and lets its row go on when it is there.
 //
 // What:        facts of stored extents become pages, and these writes of the streamer; all rows wait in
-//              order, those with a page for its answer. Without `cfg_page` they go through.
+//              order, those with a page for its answer. Without `cfg_page` they go through. Where the
+//              alignment is longer, a write has as many pages, and those in front are filled as a tar
+//              file wants it.
 // Handshake:   valid/ready.
 // Latency:     that of fb_store_header, and of the SSD. Throughput: as fb_store_header.
 // Limits:      Depth rows, and one more, may wait for answers.
@@ -22,6 +24,7 @@ module fb_store_pages
     input wire rst,
 
     input wire cfg_page,  // extents have a page
+    input wire [ALIGN_BITS-1:0] cfg_align,  // pages of the alignment, a power of two
 
     input  wire  s_axis_row_tvalid,
     output logic s_axis_row_tready,
@@ -56,7 +59,12 @@ module fb_store_pages
   logic places_ready, place_valid;
   logic [63:0] place;
   row_t row;
+  localparam int unsigned PageBeats = PAGE_BYTES / USER_BEAT_BYTES;
+  localparam int unsigned UnitBits = $clog2(PageBeats) + (1 << ALIGN_BITS) - 1;
+  logic [63:0] unit;  // bytes of the alignment
+  logic [UnitBits-1:0] front, fill_q;  // beats that fill up, of a write and of this one
   logic inside_q;  // the address of a page has gone out
+  logic fills;  // what fills up is next
 
   assign paged = cfg_page && (s_axis_row_tdata.flags & (ROW_SKIPPED | ROW_FAILED)) == '0;
   assign m_facts_tvalid = s_axis_row_tvalid && paged && room && places_ready;
@@ -89,7 +97,7 @@ module fb_store_pages
       .rst,
       .s_valid(takes && paged),
       .s_ready(places_ready),
-      .s_data (s_axis_row_tdata.address - 64'(PAGE_BYTES)),
+      .s_data (s_axis_row_tdata.address - unit),
       .m_valid(place_valid),
       .m_ready(m_axis_wr_tready && m_axis_wr_tvalid && !inside_q),
       .m_data (place),
@@ -97,11 +105,14 @@ module fb_store_pages
   );
 
   assign m_axis_wr_tvalid = s_axis_page_tvalid && (inside_q || place_valid);
-  assign m_axis_wr_tlast = inside_q && s_axis_page_tlast;
-  assign s_axis_page_tready = inside_q && m_axis_wr_tready;
+  assign m_axis_wr_tlast = inside_q && !fills && s_axis_page_tlast;
+  assign s_axis_page_tready = inside_q && !fills && m_axis_wr_tready;
+  assign fills = fill_q != '0;
 
   always_comb begin : compose
     m_axis_wr_tdata = s_axis_page_tdata;
+    // Counted down to a multiple of a block.
+    if (fills) m_axis_wr_tdata = fb_store_rom_pkg::FILLER[{-fill_q[2:0], 3'b0}+:8];
     if (!inside_q) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = place;
@@ -136,7 +147,12 @@ module fb_store_pages
   end
 
   always_ff @(posedge clk) begin : follow
-    if (m_axis_wr_tvalid && m_axis_wr_tready) inside_q <= !m_axis_wr_tlast;
+    unit  <= 64'(PAGE_BYTES) << cfg_align;
+    front <= (UnitBits'(PageBeats) << cfg_align) - UnitBits'(PageBeats);
+    if (m_axis_wr_tvalid && m_axis_wr_tready) begin
+      inside_q <= !m_axis_wr_tlast;
+      fill_q   <= inside_q ? fill_q - UnitBits'(fills) : front;
+    end
     if (takes != leaves) waiting <= takes ? waiting + 1'b1 : waiting - 1'b1;
     if (rst) begin
       inside_q <= 1'b0;

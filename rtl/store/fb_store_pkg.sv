@@ -38,6 +38,7 @@ package fb_store_pkg;
 
   // Beats that a batch or a part has.
   localparam int unsigned SPAN_BITS = 32 - $clog2(USER_BEAT_BYTES);
+  localparam int unsigned ALIGN_BITS = 3;  // of an alignment: pages, as a power of two
   localparam int unsigned HEADER_BEATS = 512 / USER_BEAT_BYTES;  // of a tar file; all is in such blocks
   typedef logic [SPAN_BITS-1:0] span_t;
 

@@ -215,7 +215,9 @@ module fb_store_recorder
   end
 
   logic batched, paged, taking;  // settings, which are steady
-  logic [31:PAGE_SHIFT] batch;
+  logic [ 31:PAGE_SHIFT] batch;
+  logic [ALIGN_BITS-1:0] cfg_align;
+  assign cfg_align = out.stride.alignment.value;
   assign taking = out.control.enable.value && !stopped_q;
   always_ff @(posedge clk) begin : limit_batch
     batched <= out.control.batches.value && !out.control.pages.value;
@@ -379,6 +381,7 @@ module fb_store_recorder
       .cfg_ring(out.control.data_ring.value),
       .cfg_small(batched),
       .cfg_page(paged),
+      .cfg_align,
       .cfg_batch(batch),
       .cfg_wait(out.batch.wait_cycles.value),
       .cfg_stride(paged || batched ? '0 : out.stride.pages.value),
@@ -423,6 +426,7 @@ module fb_store_recorder
       .clk,
       .rst,
       .cfg_page(paged),
+      .cfg_align,
       .s_axis_row_tvalid(joined_valid),
       .s_axis_row_tready(joined_ready),
       .s_axis_row_tdata(joined),
@@ -453,6 +457,7 @@ module fb_store_recorder
       .cfg_ring(out.control.index_ring.value),
       .cfg_flush(out.control.flush.value),
       .cfg_wait(out.control.wait_cycles.value),
+      .cfg_align,
       .cfg_base(out.index_address.pages.value),
       .cfg_bytes(out.index_bytes.pages.value),
       .cfg_session(out.session_low.low.value),
@@ -540,6 +545,7 @@ module fb_store_recorder
       .clk,
       .rst,
       .cfg_ring(out.control.index_ring.value),
+      .cfg_align,
       .cfg_index_base(out.index_address.pages.value),
       .cfg_index_bytes(out.index_bytes.pages.value),
       .cfg_data_base(out.data_address.pages.value),

@@ -641,6 +641,7 @@ package fb_store_rom_pkg;
   // Blocks of the index: rows, and bytes at which things stand.
   localparam int unsigned INDEX_ROWS = 63;
   localparam int unsigned INDEX_COUNT_AT = 72;
+  localparam int unsigned INDEX_BODY_AT = 40;
   localparam int unsigned INDEX_SESSION_AT = 624;
   localparam int unsigned INDEX_NUMBER_AT = 632;
   localparam int unsigned INDEX_CRC_AT = 636;

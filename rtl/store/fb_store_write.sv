@@ -3,10 +3,11 @@
 // fb_store_write: writes extents to the next free places of a region, and reports where each part is.
 //
 // What:        puts an address in front of each extent, which makes a write of the streamer of it, at a
-//              multiple of 4 KiB; a long one is several writes, behind each other, so that others
-//              have their turn between them. With `cfg_page` a page is left free in front of it, and
-//              its last page is filled up as a tar file wants it. With a stride extents begin at
-//              multiples of it, and end there.
+//              multiple of the alignment, which is a page or some; a long one is several writes,
+//              behind each other, so that others have their turn between them. With `cfg_page` as
+//              much as the alignment is left free in front of it, and it is filled up to the next
+//              multiple as a tar file wants it. With a stride extents begin at multiples of it, and
+//              end there.
 //              With `cfg_small` they go behind each other, each with a header in front of it, into a
 //              batch, which is one write: until the next one has no room in it, the batch has waited
 //              long enough, half of the parts that may wait for answers do, or nothing more is to come.
@@ -42,20 +43,21 @@ module fb_store_write
     input wire clk,
     input wire rst,
 
-    input wire                 restart,      // begin the region anew
-    input wire                 cfg_ring,     // behind the region's end comes its beginning
-    input wire                 cfg_small,    // batches; no page and no stride then
-    input wire                 cfg_page,     // leave a page in front of each extent; no stride then
-    input wire [31:PAGE_SHIFT] cfg_batch,    // most bytes of a batch, a page to a write
-    input wire [         31:0] cfg_wait,     // cycles from a batch's beginning to its end; 0: any
-    input wire [31:PAGE_SHIFT] cfg_stride,   // from an extent to the next; 0: as they come
-    input wire [63:PAGE_SHIFT] cfg_base,     // first byte of the region
-    input wire [63:PAGE_SHIFT] cfg_bytes,    // its size
-    input wire [63:PAGE_SHIFT] cfg_ahead,    // of the newest index record; 0: any number of bytes
-    input wire [63:PAGE_SHIFT] durable,      // the page behind what has one on the SSD
-    input wire                 any_durable,  // there is one since `restart`
-    input wire                 ended,        // no further extent will be taken
-    input wire [         15:0] coming,       // extents whose last beat has not come here
+    input wire                  restart,      // begin the region anew
+    input wire                  cfg_ring,     // behind the region's end comes its beginning
+    input wire                  cfg_small,    // batches; no page and no stride then
+    input wire                  cfg_page,     // leave room in front of each extent; no stride then
+    input wire [ALIGN_BITS-1:0] cfg_align,    // pages of the alignment, a power of two
+    input wire [ 31:PAGE_SHIFT] cfg_batch,    // most bytes of a batch, a page to a write
+    input wire [          31:0] cfg_wait,     // cycles from a batch's beginning to its end; 0: any
+    input wire [ 31:PAGE_SHIFT] cfg_stride,   // from an extent to the next; 0: as they come
+    input wire [ 63:PAGE_SHIFT] cfg_base,     // first byte of the region
+    input wire [ 63:PAGE_SHIFT] cfg_bytes,    // its size
+    input wire [ 63:PAGE_SHIFT] cfg_ahead,    // of the newest index record; 0: any number of bytes
+    input wire [ 63:PAGE_SHIFT] durable,      // the page behind what has one on the SSD
+    input wire                  any_durable,  // there is one since `restart`
+    input wire                  ended,        // no further extent will be taken
+    input wire [          15:0] coming,       // extents whose last beat has not come here
 
     input  wire    s_beat_tvalid,
     output logic   s_beat_tready,
@@ -99,6 +101,7 @@ module fb_store_write
   localparam int unsigned BeatBits = 64 - BeatShift;
   localparam int unsigned PageShift = PAGE_SHIFT - BeatShift;
   localparam int unsigned PageBeats = PAGE_BYTES / USER_BEAT_BYTES;
+  localparam int unsigned UnitBits = PageShift + (1 << ALIGN_BITS) - 1;  // of the longest unit
   localparam int unsigned BlockShift = $clog2(HEADER_BEATS);
   localparam int unsigned WriteBits = $clog2(WriteBeats + 1);
 
@@ -131,7 +134,7 @@ module fb_store_write
     ADDRESS = 5'b00010,
     HEADER  = 5'b00100,
     DATA    = 5'b01000,
-    FILL    = 5'b10000   // zeros up to the end of the block, then fillers up to that of the page
+    FILL    = 5'b10000   // zeros up to the end of the block, then fillers up to that of the unit
   } state_e;
 
   state_e state_q;
@@ -141,7 +144,7 @@ module fb_store_write
   place_t left_q, left_next;  // beats to the region's end, from here and from behind the next move
   place_t next_stride_q;  // the same from behind the part's stride
   place_t at_q, start_q;  // the next beat, the part's first one
-  logic block_ends_q, page_ends_q;  // with the next beat
+  logic block_ends_q, unit_ends_q;  // with the next beat
   span_t span_q;  // beats that the part may still have
   logic span_ends_q;  // one
   span_t beats_q;  // that it has
@@ -154,20 +157,24 @@ module fb_store_write
 
   // ---------------------------------------------------------------------------------------- places
   logic begins, full, none, strided, fills, wraps, bounded;
+  place_t unit;  // beats of the alignment: what is written begins at a multiple of it, as the region does
+  logic [UnitBits-1:0] below;  // bits of a place in it
   place_t need;  // beats that an extent, or a batch, may take at least
   place_t front, fresh_at_q, fresh_left_q;  // behind the front at the region's beginning
   span_t batch;
 
   assign fills = cfg_page || cfg_small;
   assign batch = span_t'({cfg_batch, PageShift'(0)});
-  assign front = cfg_page ? place_t'(PageBeats) : '0;
+  assign front = cfg_page ? unit : '0;
   assign full  = left_q < need;
   assign none  = over_q || (full && !wraps);
 
   // Of settings alone, which the first extent finds three cycles old.
   always_ff @(posedge clk) begin : settle
     strided <= cfg_stride != '0;
-    need <= front + place_t'(PageBeats);
+    unit <= place_t'(PageBeats) << cfg_align;
+    below <= ~(UnitBits'('1) << PageShift << cfg_align);
+    need <= front + unit;
     if (strided) need <= place_t'({cfg_stride, PageShift'(0)});
     if (cfg_small) need <= place_t'(batch);
     wraps <= cfg_ring && {cfg_bytes, PageShift'(0)} >= need;
@@ -245,7 +252,7 @@ module fb_store_write
   assign ends = s_beat_tdata.last || span_ends_q;
   assign write_ends = ends || write_ends_q;
   assign cut = !s_beat_tdata.last || s_beat_tdata.cut;
-  assign closes = page_ends_q && !joins;  // if the part is over
+  assign closes = unit_ends_q && !joins;  // if the part is over
 
   assign takes = s_beat_tvalid && s_beat_tready;
   assign moves = m_axis_wr_tvalid && m_axis_wr_tready;
@@ -275,12 +282,12 @@ module fb_store_write
     filler_q <= fill && !tail_q ? filler_q + BlockShift'(m_axis_wr_tready) : '0;
   end
 
-  // Where a part ends the next one begins at the next page, or at the next stride.
+  // Where a part ends the next one begins at the next unit, or at the next stride.
   always_comb begin : count_down
     left_next = left_q - (rest ? front : place_t'(1));
     if (rest && full) left_next = fresh_left_q;
     if (data && ends && !fills) begin
-      left_next[PageShift-1:0] = '0;
+      left_next[UnitBits-1:0] &= ~below;
       if (strided) left_next = next_stride_q;
     end
   end
@@ -319,7 +326,7 @@ module fb_store_write
       if (moves) begin
         if (block_ends_q) tail_q <= 1'b0;
         if (joins) state_q <= HEADER;
-        else if (page_ends_q) state_q <= REST;
+        else if (unit_ends_q) state_q <= REST;
       end
       default:
       if (takes) begin
@@ -328,7 +335,7 @@ module fb_store_write
         span_ends_q <= span_q == span_t'(2);
         tail_q <= !block_ends_q;
         if (ends) begin
-          state_q <= joins ? HEADER : fills && !skips_q && !page_ends_q ? FILL : REST;
+          state_q <= joins ? HEADER : fills && !skips_q && !unit_ends_q ? FILL : REST;
           beats_q <= '0;
           done_q  <= cut ? done_q + 64'(bytes) : '0;
           over_q  <= cut && (over_q || (strided && !skips_q));
@@ -342,15 +349,15 @@ module fb_store_write
       write_ends_q <= write_q == WriteBits'(2);
       at_q <= at_q + 1'b1;
       block_ends_q <= at_q[BlockShift-1:0] == BlockShift'(HEADER_BEATS - 2);
-      page_ends_q <= at_q[PageShift-1:0] == PageShift'(PageBeats - 2);
+      unit_ends_q <= (at_q[UnitBits-1:0] | ~below) == {{UnitBits - 1{1'b1}}, 1'b0};
       left_q <= left_next;
       if (data && ends && !fills) begin
-        at_q <= strided ? start_q + need : {at_q[BeatBits-1:PageShift] + 1'b1, PageShift'(0)};
-        {block_ends_q, page_ends_q} <= '0;
+        at_q <= strided ? start_q + need : (at_q | place_t'(below)) + 1'b1;
+        {block_ends_q, unit_ends_q} <= '0;
       end
     end
     if (restart || rst) begin
-      {block_ends_q, page_ends_q} <= '0;
+      {block_ends_q, unit_ends_q} <= '0;
       at_q <= {cfg_base, PageShift'(0)};
       left_q <= {cfg_bytes, PageShift'(0)};
     end

@@ -6,14 +6,18 @@ That Linux's md opens them as well is tested in a guest (tests/vm/test_array.py)
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import shutil
+import tarfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import recordings
 from driving import BAD_INPUT, BAD_RESULT, DAMAGED, FILE_FAILED, Run
+from scapy.utils import RawPcapNgReader
 
 from forebay.store import Recording, StoreError, rows_of
 from forebay.store.references import payload
@@ -87,11 +91,18 @@ def test_a_recording_over_three_drives(forebay: Run, tmp_path: Path) -> None:
     assert sent["found"] == 3 and not sent["wrong"]
 
 
-def test_a_mirror(forebay: Run, tmp_path: Path) -> None:
-    """Each of both drives has the whole recording: what opens from one alone are the same bytes."""
-    drive = '[[ssd]]\nimage = "{}"\nsize = "32MiB"\n'
-    text = "".join(drive.format(name) for name in NAMES[:2])
-    (tmp_path / "x.toml").write_text(text + "[sink]\nmirror = true\n")
+def with_parity(folder: Path, drives: int, sink: str = "", size: str = "32MiB") -> list[Path]:
+    """Write a pipeline of drives with parity; returns paths of their images."""
+    drive = '[[ssd]]\nimage = "{}"\nsize = "{}"\n'
+    text = "".join(drive.format(name, size) for name in NAMES[:drives])
+    (folder / "x.toml").write_text(f"{text}[sink]\nparity = true\n{sink}")
+    return members(folder, NAMES[:drives])
+
+
+@pytest.mark.parametrize("drives", [pytest.param(2, marks=pytest.mark.nightly), 3])
+def test_parity(forebay: Run, tmp_path: Path, drives: int) -> None:
+    """Any drive may be lost: what opens from the others alone are the same bytes."""
+    paths = with_parity(tmp_path, drives)
     words = ("record", tmp_path / "x.toml", "--generate", "6MiB", "--object", "300KiB")
     report = forebay(
         *words, "--back", "5GB/s", "--extract", tmp_path / "files", "-o", "json"
@@ -99,43 +110,102 @@ def test_a_mirror(forebay: Run, tmp_path: Path) -> None:
     assert not report["wrong"] and report["stored"]["count"] == 21 and report["closed"]
     assert report["fetched"] == [21, 0]
     files = [(tmp_path / f"files/object-{number}.bin").read_bytes() for number in range(21)]
-    one, two = members(tmp_path, NAMES[:2])
-    for order in ([one, two], [two, one]):
-        assert holds(order, files) == []
-        assert forebay("store", "verify", *order, "-o", "json").report["extents"] == 21
-    for alone in (one, two):
-        (told,) = holds([alone], files)
+    for order in itertools.permutations(paths):
+        assert holds(list(order), files) == []
+    assert forebay("store", "verify", *order, "-o", "json").report["extents"] == 21
+    assert forebay("store", "info", *order, "-o", "json").report["alignment"] == 16384 * (
+        drives - 1
+    )
+    for lost in paths:
+        there = [path for path in paths if path != lost]
+        (told,) = holds(there, files)
         assert "missing" in told
-        listed = forebay("store", "ls", alone, "-o", "json").report
+        listed = forebay("store", "ls", *there, "-o", "json").report
         assert [row["state"] for row in listed["objects"]] == ["whole"] * 21
+    with Recording(paths) as recording:
+        of = recording.superblock
+        data, index = (recording.disk.read(at.at, at.bytes) for at in (of.data, of.index))
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        found = [archive.extractfile(one).read() for one in archive if one.name.endswith(".bin")]
+    assert found == files and pa.ipc.open_stream(index).read_all().num_rows == 21
     sent = forebay("replay", tmp_path / "x.toml", "--objects", "3..5", "-o", "json").report
     assert sent["found"] == 3 and not sent["wrong"]
 
 
-def test_a_drive_of_a_mirror_fails(forebay: Run, tmp_path: Path) -> None:
-    """What is written meanwhile counts as failed; what the other drive has of it can be read."""
-    drive = '[[ssd]]\nimage = "{}"\nsize = "32MiB"\n'
-    text = "".join(drive.format(name) for name in NAMES[:2])
-    (tmp_path / "x.toml").write_text(text + "[sink]\nmirror = true\n")
+@pytest.mark.parametrize(
+    ("layout", "object_bytes"),
+    [("small", "3KiB"), ("samples", "20KiB")],
+)
+def test_layouts_with_parity(forebay: Run, tmp_path: Path, layout: str, object_bytes: str) -> None:
+    """Batches and samples are whole stripes, too, in a ring that is gone round as well."""
+    sink = f'chunk = "8KiB"\nlayout = "{layout}"\npolicy = "ring"\n'
+    more = 'stride = "64KiB"\n' if layout == "samples" else ""
+    paths = with_parity(tmp_path, 3, sink + more, "8MiB")
+    words = ("record", tmp_path / "x.toml", "--generate", "12MiB", "--object", object_bytes)
+    report = forebay(*words, "-o", "json").report
+    assert not report["wrong"] and report["closed"]
+    for lost in paths:
+        there = [path for path in paths if path != lost]
+        verified = forebay("store", "verify", *there, "-o", "json", code=DAMAGED).report
+        assert 100 < verified["extents"] < report["stored"]["count"]
+        assert not verified["problems"], "only the member is missing"
+
+
+def test_a_capture_with_parity(forebay: Run, tmp_path: Path) -> None:
+    """What lies on the array is one capture that others read, from any two of its drives."""
+    paths = with_parity(tmp_path, 3, 'layout = "packets"\n')
+    words = ("record", tmp_path / "x.toml", "--generate", "2MiB", "--object", "300KiB")
+    report = forebay(*words, "-o", "json").report
+    assert not report["wrong"] and report["closed"]
+    found = []
+    for there in (paths, paths[:2], paths[1:], paths[::2]):
+        with Recording(there) as recording:
+            of = recording.superblock
+            data = recording.disk.read(of.data.at, of.end - of.data.at)
+        with RawPcapNgReader(io.BytesIO(data)) as reader:
+            found.append([bytes(frame) for frame, _ in reader])
+    assert found == [found[0]] * 4 and len(found[0]) == report["offered"]["count"]
+
+
+def test_a_drive_fails(forebay: Run, tmp_path: Path) -> None:
+    """What is written meanwhile counts as failed; what the others have of it can be read."""
+    one, _, three = with_parity(tmp_path, 3)
     words = ("--generate", "2MiB", "--object", "70KiB", "--fault", "1/fail=0x280@write:9999")
     answer = forebay("record", tmp_path / "x.toml", *words, "-o", "json", code=BAD_RESULT)
     report = answer.report
     assert report["failed"]["count"] == 30 and report["rows_lost"] == 30 and not report["wrong"]
-    listed = forebay("store", "ls", tmp_path / "a.img", "--rows", "-o", "json").report
+    listed = forebay("store", "ls", one, three, "--rows", "-o", "json").report
     assert len(listed["extents"]) == 30
 
 
 @pytest.mark.nightly
-def test_a_gigabyte_at_line_rate(forebay: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sink", "profile", "size", "rate", "there"),
+    [
+        ('chunk = "256KiB"', "990pro-2tb", "512MiB", 12.3, NAMES[::-1]),
+        # Each byte is one and a half for the streamer: 100 Gb/s are paused.
+        ("parity = true", "gen5-2tb", "640MiB", 10.8, NAMES[:0:-1]),
+    ],
+    ids=["stripes", "parity"],
+)
+def test_a_gigabyte_at_line_rate(
+    forebay: Run,
+    tmp_path: Path,
+    sink: str,
+    profile: str,
+    size: str,
+    rate: float,
+    there: tuple[str, ...],
+) -> None:
     """Three drives take 100 Gb/s; what opens from them, shuffled, are the bytes that came."""
-    drive = '[[ssd]]\nprofile = "990pro-2tb"\nimage = "{}"\nsize = "512MiB"\n'
-    text = "".join(drive.format(name) for name in NAMES)
-    (tmp_path / "x.toml").write_text(text + '[sink]\nchunk = "256KiB"\n')
+    drive = '[[ssd]]\nprofile = "{}"\nimage = "{}"\nsize = "{}"\n'
+    text = "".join(drive.format(profile, name, size) for name in NAMES)
+    (tmp_path / "x.toml").write_text(f"{text}[sink]\n{sink}\n")
     words = ("record", tmp_path / "x.toml", "--generate", "1GiB", "--object", "9000000")
     report = forebay(*words, "--extract", tmp_path / "files", "-o", "json").report
     assert not report["wrong"] and report["whole_objects"] == 120 and not report["missing_frames"]
-    assert report["gigabytes_per_second"] > 12.3
-    with Recording(members(tmp_path)[::-1]) as recording:
+    assert report["gigabytes_per_second"] > rate
+    with Recording(members(tmp_path, there)) as recording:
         rows = list(rows_of(recording.objects()))
         assert len(rows) == 120
         for row in rows:

@@ -144,13 +144,13 @@ def test_a_recording_is_not_overwritten_unasked(forebay: Run, tmp_path: Path) ->
 def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
     """Nothing that was promised is lost, nothing invented, and others read what was repaired.
 
-    By night also over two drives, and on a mirror.
+    By night also over two drives and three, without and with parity.
     """
-    number, drives = (20, 2) if os.environ.get("FOREBAY_COUNTS") == "full" else (8, 1)
+    number, drives = (20, 3) if os.environ.get("FOREBAY_COUNTS") == "full" else (8, 1)
     words = ["bench", "store", "--bytes", "1MiB", "--cuts", number, "--drives", drives]
     report = forebay(*words, "--keep", tmp_path, "-o", "json").report
-    assert len(report["cuts"]) == drives and (report["mirror_cuts"] is None) == (drives == 1)
-    each = report["cuts"] + [report["mirror_cuts"]] * (drives - 1)
+    assert len(report["cuts"]) == drives and len(report["parity_cuts"]) == drives - 1
+    each = report["cuts"] + report["parity_cuts"]
     for cuts, count in (*((one, number) for one in each), (report["ring_cuts"], -(-number // 10))):
         assert cuts["cuts"] == count and cuts["promised_rows"] > 0
         assert cuts["broken"] == cuts["invented"] == cuts["unreadable"] == 0

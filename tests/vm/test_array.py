@@ -39,15 +39,15 @@ if mdadm --assemble --readonly --run /dev/md0 /dev/ssd0n1 /dev/ssd3n1 /dev/ssd1n
 
 
 def test_md_assembles_the_drives(forebay: Run, guest: Guest, tmp_path: Path) -> None:
-    """What the RTL has recorded over three drives and on a mirror, and what is packed with parity.
+    """What the RTL has recorded over three drives, with parity as well, and a packed mirror.
 
     The bytes of md's array are those that our own tools read: the recording opens from them as from
-    the members, with parity and of a mirror with each of the members missing as well.
+    the members, with parity with each of the members missing as well.
     """
     recorded = {}
     for name, numbers, size, sink in (
         ("striped", range(3), 8, 'chunk = "16KiB"'),
-        ("mirror", (6, 7), 12, "mirror = true"),
+        ("parity", range(3, 6), 12, "parity = true"),
     ):
         ssds = "".join(SSD.format(number, size) for number in numbers)
         (tmp_path / f"{name}.toml").write_text(f"{ssds}[sink]\n{sink}\n")
@@ -57,10 +57,10 @@ def test_md_assembles_the_drives(forebay: Run, guest: Guest, tmp_path: Path) -> 
         recorded[name] = [file.read_bytes() for file in files]
     paths = [tmp_path / f"{number}.img" for number in range(8)]
     striped, parity, mirror = paths[:3], paths[3:6], paths[6:]
-    with_parity = ("--size", "4MiB", "--stripe-unit", "32KiB", "--parity")
-    forebay("store", "format", *parity, *with_parity)
+    with_parity = ("--size", "8MiB", "--stripe-unit", "4KiB", "--parity")
+    forebay("store", "format", *mirror, *with_parity)
     packed = recordings.folder(tmp_path / "packed", 40)
-    forebay("store", "pack", tmp_path / "packed", *parity)
+    forebay("store", "pack", tmp_path / "packed", *mirror)
     share = tmp_path / "share"
     share.mkdir()
     ssds = [word for path in paths for word in ("--ssd", path)]
@@ -73,10 +73,10 @@ def test_md_assembles_the_drives(forebay: Run, guest: Guest, tmp_path: Path) -> 
     assert sorted(array["parity"] for array in arrays) == [False, True, True]
     for name, members, files, level, unit, there in (
         ("striped", striped, recorded["striped"], "raid0", "16K", 3),
-        ("parity", parity, packed, "raid4", "32K", 3),
-        *((f"without{n}", parity, packed, "raid4", "32K", 2) for n in (3, 4, 5)),
-        ("mirror", mirror, recorded["mirror"], "raid4", "4K", 2),
-        *((f"mirror{n}", mirror, recorded["mirror"], "raid4", "4K", 1) for n in (6, 7)),
+        ("parity", parity, recorded["parity"], "raid4", "16K", 3),
+        *((f"without{n}", parity, recorded["parity"], "raid4", "16K", 2) for n in (3, 4, 5)),
+        ("mirror", mirror, packed, "raid4", "4K", 2),
+        *((f"mirror{n}", mirror, packed, "raid4", "4K", 1) for n in (6, 7)),
     ):
         with Recording(members) as ours, Recording(share / f"{name}.img") as theirs:
             assert theirs.complaints == [] and theirs.disk.bytes == ours.disk.bytes

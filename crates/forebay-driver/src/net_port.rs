@@ -98,9 +98,10 @@ pub struct Packets {
 }
 
 impl Packets {
-    const fn register(self) -> u64 {
+    const fn register(self, alignment: u64) -> u64 {
         regs::packets::ENABLE.put(1)
             | regs::packets::PAGES.put(self.pages as u64)
+            | regs::packets::ALIGNMENT.put(alignment)
             | regs::packets::WAIT_CYCLES.put(self.wait_cycles as u64)
     }
 }
@@ -530,11 +531,16 @@ impl NetPort {
 
 impl NetPort {
     /// Takes whole frames from here on. The recorder is enabled already, and has its time, by which
-    /// frames are stamped unless it is that of IEEE 1588.
+    /// frames are stamped unless it is that of IEEE 1588. Segments fill multiples of 2^`alignment` pages.
     ///
     /// # Errors
     /// The bus's, or a segment without a page.
-    pub fn begin_packets(&self, bus: &mut dyn Bus, packets: Packets) -> Result<(), Error> {
+    pub fn begin_packets(
+        &self,
+        bus: &mut dyn Bus,
+        packets: Packets,
+        alignment: u64,
+    ) -> Result<(), Error> {
         if packets.pages == 0 {
             let limit = "1 to 255 can be";
             return Err(Error::parameter(
@@ -543,7 +549,7 @@ impl NetPort {
                 limit,
             ));
         }
-        let register = packets.register();
+        let register = packets.register(alignment);
         self.registers.write(bus, regs::packets::OFFSET, register)?;
         // A write may be on its way for long; what is read comes behind it.
         self.registers.read(bus, regs::packets::OFFSET).map(drop)

@@ -280,7 +280,10 @@ impl<'b, B: Bus> Recorder<'b, B> {
     pub fn start(&mut self, capacity: u64) -> Result<(), Error> {
         self.port.start(self.bus, &self.plan.recording, capacity)?;
         match self.plan.packets {
-            Some(packets) => self.net.begin_packets(self.bus, packets)?,
+            Some(packets) => {
+                let alignment = self.plan.recording.alignment()?;
+                self.net.begin_packets(self.bus, packets, alignment)?;
+            }
             None => self.net.open(self.bus, &self.plan.net)?,
         }
         self.began = self.bus.now();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use forebay_spec::recorder::regs;
-use forebay_spec::store::superblock::{AHEAD_LEAST, ahead_bounds};
+use forebay_spec::store::superblock::{ALIGNMENT_MOST, ahead_bounds, ahead_least};
 use serde::Serialize;
 
 use crate::bus::{Bus, PciAddress};
@@ -39,9 +39,9 @@ pub struct RecorderPort {
 /// A part of the SSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Region {
-    /// First byte, a multiple of 4096.
+    /// First byte, a multiple of the recording's alignment.
     pub address: u64,
-    /// Size, a multiple of 4096.
+    /// Size, a multiple of it, too.
     pub bytes: u64,
     /// At its end it goes on at its beginning; else what finds no room is left out, and counted.
     pub ring: bool,
@@ -60,15 +60,15 @@ pub enum Layout {
     Small {
         /// File name extension, padded with NUL.
         extension: [u8; 4],
-        /// Most bytes of a batch, a multiple of 4096 up to 1 MiB.
+        /// Most bytes of a batch, a multiple of the recording's alignment up to 1 MiB.
         batch: u32,
         /// Cycles that a batch waits for more; 0: until it is full.
         wait_cycles: u32,
     },
     /// Payload alone.
     Samples {
-        /// Bytes from the beginning of one to that of the next, a multiple of 4096; 0: as they
-        /// come.
+        /// Bytes from the beginning of one to that of the next, a multiple of the recording's alignment; 0:
+        /// as they come.
         stride: u32,
     },
     /// Segments of a capture, one behind the other.
@@ -82,6 +82,9 @@ pub struct Recording {
     pub session: [u8; 16],
     /// How extents lie in their region.
     pub layout: Layout,
+    /// Bytes of which all that is written begins at a multiple, a power of two from 4096 to 512 KiB: the data
+    /// of a stripe, of an array with parity.
+    pub alignment: u32,
     /// Where they go.
     pub data: Region,
     /// Where blocks of the index go that say what lies where.
@@ -254,8 +257,10 @@ impl RecorderPort {
         capacity: u64,
     ) -> Result<(), Error> {
         let Recording { data, index, .. } = *recording;
-        data.check("the region for data", capacity)?;
-        index.check("the region for the index", capacity)?;
+        let unit = u64::from(recording.alignment);
+        let alignment = recording.alignment()?;
+        data.check("the region for data", unit, capacity)?;
+        index.check("the region for the index", unit, capacity)?;
         if data.address < index.address + index.bytes && index.address < data.address + data.bytes {
             return Err(Error::Refused {
                 field: "the region for the index",
@@ -277,8 +282,8 @@ impl RecorderPort {
             Layout::Samples { stride } => u64::from(stride),
             _ => 0,
         };
-        // The superblock's data have a page more, for the trailer.
-        let bounds = ahead_bounds(AHEAD_LEAST, stride, data.bytes.saturating_add(PAGE_BYTES));
+        // The superblock's data have more, for the trailer.
+        let bounds = ahead_bounds(ahead_least(unit), stride, data.bytes.saturating_add(unit));
         if recording.ahead != 0 && !(data.ring && bounds.contains(&recording.ahead)) {
             return Err(Error::Refused {
                 field: "the bytes that data may be ahead of the index",
@@ -288,7 +293,7 @@ impl RecorderPort {
             });
         }
         let tick = recording.tick()?;
-        let (extension, stride) = recording.layout.check()?;
+        let (extension, stride) = recording.layout.check(unit)?;
         let batch = recording.layout.batch();
         if data.bytes < batch & regs::batch::PAGES.mask() {
             return Err(Error::Refused {
@@ -308,7 +313,8 @@ impl RecorderPort {
         }
         let [low, high] = recording.session_words();
         let stride = regs::stride::PAGES.put(stride >> PAGE_BYTES.trailing_zeros())
-            | regs::stride::RESULT_WAIT.put(recording.result_wait.unwrap_or(0).into());
+            | regs::stride::RESULT_WAIT.put(recording.result_wait.unwrap_or(0).into())
+            | regs::stride::ALIGNMENT.put(alignment);
         let extension =
             regs::extension::CHARACTERS.put(extension) | regs::extension::TICK.put(tick);
         self.set_clock(bus, recording.time)?;
@@ -524,17 +530,15 @@ impl Layout {
     }
 
     /// Contents of the registers for extension and stride.
-    fn check(&self) -> Result<(u64, u64), Error> {
+    fn check(&self, unit: u64) -> Result<(u64, u64), Error> {
         match *self {
             Self::Small { batch, .. }
-                if batch == 0
-                    || batch > BATCH_MOST
-                    || !u64::from(batch).is_multiple_of(PAGE_BYTES) =>
+                if batch == 0 || batch > BATCH_MOST || !u64::from(batch).is_multiple_of(unit) =>
             {
                 Err(Error::Refused {
                     field: "the bytes of a batch",
                     value: batch.to_string(),
-                    limit: format!("a multiple of 4096, from 4096 to {BATCH_MOST}"),
+                    limit: format!("a multiple of {unit}, from {unit} to {BATCH_MOST}"),
                     remedy: "round it up, or take less",
                 })
             }
@@ -558,14 +562,14 @@ impl Layout {
                 }
                 Ok((u32::from_le_bytes(extension).into(), 0))
             }
-            Self::Samples { stride } if u64::from(stride).is_multiple_of(PAGE_BYTES) => {
+            Self::Samples { stride } if u64::from(stride).is_multiple_of(unit) => {
                 Ok((0, stride.into()))
             }
             Self::Packets => Ok((0, 0)),
             Self::Samples { stride } => Err(Error::Refused {
                 field: "the stride of samples",
                 value: stride.to_string(),
-                limit: "a multiple of 4096".into(),
+                limit: format!("a multiple of {unit}, the alignment"),
                 remedy: "round it up",
             }),
         }
@@ -573,6 +577,21 @@ impl Layout {
 }
 
 impl Recording {
+    /// Pages of the alignment as a power of two, as registers have it.
+    pub(crate) fn alignment(&self) -> Result<u64, Error> {
+        let pages = u64::from(self.alignment) / PAGE_BYTES;
+        let alignments = PAGE_BYTES as u32..=ALIGNMENT_MOST;
+        match self.alignment.is_power_of_two() && alignments.contains(&self.alignment) {
+            true => Ok(u64::from(pages.ilog2())),
+            false => Err(Error::Refused {
+                field: "the alignment",
+                value: self.alignment.to_string(),
+                limit: format!("a power of two from {PAGE_BYTES} to {ALIGNMENT_MOST}"),
+                remedy: "with parity take two, three or five drives, and a shorter stripe unit",
+            }),
+        }
+    }
+
     fn session_words(&self) -> [u64; 2] {
         let (words, _) = self.session.as_chunks::<8>();
         [0, 1].map(|word| {
@@ -610,16 +629,16 @@ impl Recording {
 }
 
 impl Region {
-    fn check(&self, field: &'static str, capacity: u64) -> Result<(), Error> {
+    fn check(&self, field: &'static str, unit: u64, capacity: u64) -> Result<(), Error> {
         let refused = |limit: String, remedy| Error::Refused {
             field,
             value: self.text(),
             limit,
             remedy,
         };
-        let aligned = |number: u64| number.is_multiple_of(PAGE_BYTES);
+        let aligned = |number: u64| number.is_multiple_of(unit);
         if !aligned(self.address) || !aligned(self.bytes) || self.bytes == 0 {
-            let limit = "both are multiples of 4096, and there is a page or more".into();
+            let limit = format!("both are multiples of {unit}, and not 0");
             return Err(refused(limit, "round them"));
         }
         match self.address.checked_add(self.bytes) {
@@ -647,7 +666,7 @@ mod tests {
             bytes,
             ring: false,
         };
-        let check = |region: Region| region.check("the region", 1 << 20);
+        let check = |region: Region| region.check("the region", 4096, 1 << 20);
         assert!(check(region(0, 1 << 20)).is_ok());
         assert!(check(region((1 << 20) - 4096, 4096)).is_ok());
         let bad = [

@@ -19,6 +19,10 @@ const WAIT: Time = 1_000 * MICROSECOND;
 const RESULT: Time = 10_000 * MICROSECOND;
 /// Bytes that follow each other on one of several drives.
 const CHUNK: u64 = 64 << 10;
+/// The same with parity, where a stripe is the least that is written.
+const PARITY_CHUNK: u64 = 16 << 10;
+/// The most: what the card's memory for parity has room for.
+const PARITY_CHUNK_MOST: u64 = 64 << 10;
 /// Longest time that a row may wait: what the register can count of any clock in use.
 const WAIT_MOST: Time = 4_000_000 * MICROSECOND;
 
@@ -40,8 +44,8 @@ pub struct Sink {
     pub result_ps: Time,
     /// Bytes that follow each other on one of several drives.
     pub chunk: u64,
-    /// The second of two drives has what the first one has.
-    pub mirror: bool,
+    /// The last drive holds the parity of the others; of two both have the same.
+    pub parity: bool,
 }
 
 impl Default for Sink {
@@ -56,7 +60,7 @@ impl Default for Sink {
             wait_ps: WAIT,
             result_ps: RESULT,
             chunk: CHUNK,
-            mirror: false,
+            parity: false,
         }
     }
 }
@@ -122,24 +126,16 @@ pub(super) struct Raw {
     /// With several drives: bytes that follow each other on one.
     #[schemars(with = "Option<schema::Bytes>")]
     chunk: Option<Place>,
-    /// With two drives: the second one has what the first one has.
+    /// The last of two, three or five drives holds the parity of the others: one may fail.
     #[schemars(with = "Option<bool>")]
-    mirror: Option<Place>,
+    parity: Option<Place>,
 }
 
 pub(super) fn check(file: &File, raw: &Raw, drives: usize) -> Result<Sink> {
-    let mirror = file.or("sink.mirror", &raw.mirror, false, Field::flag)?;
-    if let Some(value) = raw.mirror.as_ref().filter(|_| mirror && drives != 2) {
-        return Err(file.field("sink.mirror", value).refuse(
-            &format!("a mirror has two drives, and there are {drives}"),
-            "name two, each with an [[ssd]] of its own, or leave it out",
-        ));
-    }
-    if let Some(value) = raw.chunk.as_ref().filter(|_| mirror) {
-        return Err(file.field("sink.chunk", value).refuse(
-            "a mirror has no chunks: each drive has everything",
-            "leave it out",
-        ));
+    let layout = layout(file, raw)?;
+    let parity = file.or("sink.parity", &raw.parity, false, Field::flag)?;
+    if let Some(value) = raw.parity.as_ref().filter(|_| parity) {
+        check_parity(&file.field("sink.parity", value), drives)?;
     }
     let usual = Sink::default();
     let ring = |field: &Field| field.word(&[("stop", false), ("ring", true)]);
@@ -150,19 +146,56 @@ pub(super) fn check(file: &File, raw: &Raw, drives: usize) -> Result<Sink> {
     let result =
         |field: &Field| field.time(WAIT_MOST, "write for example \"5ms\"; 0 waits for none");
     Ok(Sink {
-        layout: layout(file, raw)?,
         smallest: file.or("sink.smallest", &raw.smallest, usual.smallest, smallest)?,
         ring: file.or("sink.policy", &raw.policy, usual.ring, ring)?,
         flush: file.or("sink.flush", &raw.flush, usual.flush, Field::flag)?,
         wait_ps: file.or("sink.wait", &raw.wait, usual.wait_ps, wait)?,
         result_ps: file.or("sink.result", &raw.result, usual.result_ps, result)?,
-        chunk: match mirror {
-            // A stripe of one page: what is written begins and ends with one.
-            true => PAGE_BYTES,
+        chunk: match parity {
+            true => chunk_of_stripe(file, raw, &layout, drives as u64)?,
             false => file.or("sink.chunk", &raw.chunk, usual.chunk, chunk)?,
         },
-        mirror,
+        layout,
+        parity,
     })
+}
+
+/// What is written with parity is whole stripes, at multiples of them: a power of two.
+fn check_parity(field: &Field<'_>, drives: usize) -> Result<()> {
+    if !matches!(drives, 2 | 3 | 5) {
+        return Err(field.refuse(
+            &format!("parity is that of one, two or four other drives, and all are {drives}"),
+            "name two, three or five, each with an [[ssd]] of its own, or leave it out",
+        ));
+    }
+    Ok(())
+}
+
+/// Bytes on each drive of a stripe with parity.
+fn chunk_of_stripe(file: &File, raw: &Raw, layout: &Kind, drives: u64) -> Result<u64> {
+    let found = file.or(
+        "sink.chunk",
+        &raw.chunk,
+        PARITY_CHUNK,
+        |field| match chunk(field)? {
+            chunk if chunk > PARITY_CHUNK_MOST => Err(field.refuse(
+                &format!("with parity it is at most {PARITY_CHUNK_MOST} bytes"),
+                "leave it out, or take less",
+            )),
+            chunk => Ok(chunk),
+        },
+    )?;
+    let stripe = found * (drives - 1);
+    match layout {
+        Kind::Samples { stride } if !stride.is_multiple_of(stripe) => Err(file.refuse(
+            0,
+            "sink.stride",
+            stride,
+            &format!("with parity it is a multiple of a stripe, {stripe} bytes"),
+            "round it up, or take a shorter chunk",
+        )),
+        _ => Ok(found),
+    }
 }
 
 /// How data lie there, without what else is to be known of it.

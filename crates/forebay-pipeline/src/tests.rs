@@ -225,14 +225,22 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[sink]\nsmallest = 0", "a byte or more"),
         ("[sink]\npolicy = \"drop\"", "\"stop\", \"ring\""),
         ("[sink]\nflush = 1", "true or false"),
-        ("[sink]\nmirror = 1", "true or false"),
+        ("[sink]\nparity = 1", "true or false"),
         (
-            "[sink]\nmirror = true",
-            "x.toml:2: sink.mirror is true, but a mirror has two drives, and there are 1",
+            "[sink]\nparity = true",
+            "x.toml:2: sink.parity is true, but parity is that of one, two or four other drives, and all are 1",
         ),
         (
-            "[[ssd]]\n[[ssd]]\n[sink]\nmirror = true\nchunk = \"4KiB\"",
-            "x.toml:5: sink.chunk is \"4KiB\", but a mirror has no chunks",
+            "[[ssd]]\n[[ssd]]\n[[ssd]]\n[[ssd]]\n[sink]\nparity = true",
+            "and all are 4",
+        ),
+        (
+            "[[ssd]]\n[[ssd]]\n[sink]\nparity = true\nchunk = \"128KiB\"",
+            "x.toml:5: sink.chunk is \"128KiB\", but with parity it is at most 65536",
+        ),
+        (
+            "[[ssd]]\n[[ssd]]\n[[ssd]]\n[sink]\nparity = true\nlayout = \"samples\"\nstride = \"16KiB\"",
+            "a multiple of a stripe, 32768 bytes",
         ),
         ("[sink]\nwait = \"5s\"", "up to 4 s"),
         ("[sink]\nwait = 7", "up to 4 s"),

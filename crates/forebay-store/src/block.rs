@@ -90,6 +90,7 @@ mod tests {
             index_ring: false,
             ahead: 0,
             key_check: [0; 8],
+            alignment: PAGE_BYTES as u32,
             small: false,
             index: Region {
                 at: 0,

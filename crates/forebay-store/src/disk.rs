@@ -33,6 +33,11 @@ pub trait Disk: Sync {
     fn array(&self) -> Option<&Array<'_>> {
         None
     }
+
+    /// Whether the byte at a place is computed from others, since the member that it lies on is missing.
+    fn is_computed(&self, _: u64) -> bool {
+        false
+    }
 }
 
 impl<D: Disk + ?Sized> Disk for &D {
@@ -54,6 +59,10 @@ impl<D: Disk + ?Sized> Disk for &D {
 
     fn array(&self) -> Option<&Array<'_>> {
         (**self).array()
+    }
+
+    fn is_computed(&self, at: u64) -> bool {
+        (**self).is_computed(at)
     }
 }
 

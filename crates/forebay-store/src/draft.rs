@@ -104,6 +104,10 @@ impl Disk for Draft<'_> {
         self.disk.len()
     }
 
+    fn is_computed(&self, at: u64) -> bool {
+        self.disk.is_computed(at)
+    }
+
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
         let all = sectors(at, into.len());
         let state = self.state();

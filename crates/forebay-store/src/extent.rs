@@ -136,9 +136,9 @@ impl Recording<'_> {
             return Ok(None);
         }
         let mut page = [0; PAGE_BYTES];
-        let front = &mut page[..self.superblock().front() as usize];
+        let front = &mut page[..self.superblock().header() as usize];
         self.disk
-            .read_at(self.extent(row).at, front)
+            .read_at(self.extent(row).header, front)
             .map_err(|error| Damage::Unreadable(error.to_string()))?;
         check_front(self.superblock(), row, front).map(Some)
     }

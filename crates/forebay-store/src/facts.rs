@@ -43,6 +43,8 @@ pub struct Facts {
     pub ring: bool,
     /// Small objects share pages.
     pub small: bool,
+    /// Bytes of which all that hardware writes begins at a multiple.
+    pub alignment: u32,
     /// The index.
     pub index: Place,
     /// The data.
@@ -82,6 +84,7 @@ impl Facts {
             block_bytes: superblock.block_bytes,
             ring: superblock.ring,
             small: superblock.small,
+            alignment: superblock.alignment,
             index: superblock.index.into(),
             data: superblock.data.into(),
             stride: superblock.stride,

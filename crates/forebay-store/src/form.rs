@@ -18,7 +18,8 @@ impl Form {
     #[must_use]
     pub fn of(superblock: Superblock) -> Self {
         Self {
-            layout: Layout::new(superblock.version, superblock.schema),
+            layout: Layout::new(superblock.version, superblock.schema)
+                .in_blocks_of(superblock.alignment as usize),
             superblock,
         }
     }

@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use forebay_spec::store::layout::Layout;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::{
-    DATA_LEAST, Drive, INDEX_LEAST, KEY_CHECK_BYTES, Mode, PARTITION_ALIGN, Region, SUPER_BYTES,
-    Superblock, VERSION,
+    ALIGNMENT_MOST, Drive, KEY_CHECK_BYTES, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock,
+    UNITS_LEAST, VERSION,
 };
 use forebay_spec::store::{PAGE_BYTES, Session, tar};
 
@@ -15,7 +15,7 @@ use crate::disk::{flush, read, write};
 use crate::reader::{Recording, super_places};
 use crate::table::{Table, table_bytes};
 use crate::writer::end_marks;
-use crate::{Disk, Error, Key, PAGE, Result, crc32c, grains, pages, text};
+use crate::{Disk, Error, Form, Key, PAGE, Result, crc32c, grains, text};
 
 /// How much of the disk the index gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +47,9 @@ pub struct Format {
     pub ahead: Option<u64>,
     /// Objects share pages.
     pub small: bool,
+    /// Bytes of which all that hardware writes begins at a multiple, a power of two from 4096 to 524288: the
+    /// data of a stripe, of an array with parity.
+    pub alignment: u32,
     /// How much of the disk the index gets.
     pub index: IndexSize,
     /// The drive, as Identify says it; its size is the disk's.
@@ -67,6 +70,7 @@ impl Default for Format {
             ring: false,
             ahead: None,
             small: false,
+            alignment: PAGE_BYTES as u32,
             index: IndexSize::SmallestObject(64 << 10),
             drive: Drive::UNKNOWN,
             schema: Schema::default(),
@@ -97,28 +101,32 @@ impl Format {
             bytes: SUPER_BYTES,
         };
         let end = size.saturating_sub(table_bytes(self.block_bytes));
-        let end = end - end % PAGE;
+        let unit = match self.alignment.is_power_of_two() {
+            true => u64::from(self.alignment.clamp(PAGE_BYTES as u32, ALIGNMENT_MOST)),
+            false => PAGE,
+        };
+        let end = end - end % unit;
         let free = end.saturating_sub(superblocks.end());
         let wanted = match self.index {
             IndexSize::Share(share) => (free as f64 * share.clamp(0.0, 1.0)) as u64,
             IndexSize::SmallestObject(bytes) => {
                 // An extent and its index record, twice.
                 let extent = match (self.mode, self.small) {
-                    (Mode::Samples, _) => self.stride.max(PAGE),
+                    (Mode::Samples, _) => self.stride.max(unit),
                     (_, true) => grains(bytes.max(1), BLOCK).saturating_add(BLOCK),
-                    (_, false) => pages(bytes.max(1)).saturating_add(PAGE),
+                    (_, false) => grains(bytes.max(1), unit).saturating_add(unit),
                 };
                 let rows = free / extent + 1;
-                (rows.div_ceil(in_block) * 2).saturating_mul(PAGE)
+                (rows.div_ceil(in_block) * 2).saturating_mul(unit)
             }
-            IndexSize::Rows(rows) => (rows.div_ceil(in_block) + 2).saturating_mul(PAGE),
+            IndexSize::Rows(rows) => (rows.div_ceil(in_block) + 2).saturating_mul(unit),
         };
-        let bytes = wanted.max(INDEX_LEAST).div_ceil(PARTITION_ALIGN);
+        let bytes = wanted.max(UNITS_LEAST * unit).div_ceil(PARTITION_ALIGN);
         let index = Region {
             at: superblocks.end(),
             bytes: bytes.saturating_mul(PARTITION_ALIGN),
         };
-        let least = DATA_LEAST.max(self.stride);
+        let least = (UNITS_LEAST * unit).max(self.stride);
         if index.end().saturating_add(least) > end {
             let share = index.end().saturating_add(least) + table_bytes(self.block_bytes);
             return Err(Error::setting(
@@ -167,6 +175,7 @@ impl Format {
             index_ring: self.ring,
             ahead: 0,
             small: self.small,
+            alignment: self.alignment,
             index,
             data,
             stride: self.stride,
@@ -221,8 +230,12 @@ pub fn format(disk: &dyn Disk, settings: &Format) -> Result<Superblock> {
     };
     table.write(disk)?;
     // An empty stream, and an empty tar file or capture: readable from the first moment.
-    let layout = Layout::new(superblock.version, superblock.schema);
-    write(disk, superblock.index.at, &layout.schema_page(crc32c))?;
+    let form = Form::of(superblock);
+    write(
+        disk,
+        superblock.index.at,
+        &form.layout().schema_page(crc32c),
+    )?;
     for (at, page) in end_marks(&superblock, false) {
         write(disk, at, &page)?;
     }

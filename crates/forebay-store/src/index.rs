@@ -14,10 +14,10 @@ use forebay_spec::store::superblock::{Mode, Superblock, VERSION};
 use crate::block::corrected;
 use crate::reader::Recording;
 use crate::voids::Cover;
-use crate::{Disk, Form, PAGE, Result, crc32c, grains, pages};
+use crate::{Disk, Form, PAGE, Result, crc32c, grains};
 
-/// Blocks that are read at once.
-const CHUNK: u64 = 256;
+/// Bytes of blocks that are read at once.
+const CHUNK: u64 = 1 << 20;
 /// Blocks behind the last good one that are looked at for more. Of a group of blocks that have one flush
 /// a loss of power leaves any, and a recorder gives blocks up: not this number in a row.
 const LOOK: u64 = 1024;
@@ -25,8 +25,10 @@ const LOOK: u64 = 1024;
 /// What an extent takes on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// First byte of its header block, or of its payload where there is none.
+    /// First byte of what stands in front of its payload, or of that.
     pub at: u64,
+    /// First byte of its header block, or of its payload where there is none.
+    pub header: u64,
     /// First byte of its payload.
     pub payload: u64,
     /// Bytes of payload.
@@ -41,17 +43,13 @@ impl Bounds {
         let length = u64::from(row.length);
         Self {
             at: row.address.saturating_sub(superblock.front()),
+            header: row.address.saturating_sub(superblock.header()),
             payload: row.address,
             length,
             end: row
                 .address
                 .saturating_add(grains(length, superblock.grain())),
         }
-    }
-
-    /// First byte of the page behind its payload.
-    pub(crate) const fn behind(&self) -> u64 {
-        pages(self.payload.saturating_add(self.length))
     }
 
     /// Its bytes.
@@ -157,43 +155,55 @@ fn resembles(page: &[u8; PAGE_BYTES], form: &Form, number: u64) -> bool {
     wrong(number) <= WRONG_BITS && older.is_none_or(|older| wrong(number) < wrong(older))
 }
 
-/// Pages of blocks that were read together.
+/// Blocks that were read together, of each the page that has all.
 #[derive(Default)]
 struct Blocks {
-    bytes: Vec<u8>,
-    /// Why a page cannot be read; its bytes are zeros.
+    pages: Vec<[u8; PAGE_BYTES]>,
+    /// Why a block cannot be read; its bytes are zeros.
     unreadable: BTreeMap<usize, String>,
 }
 
 impl Blocks {
-    fn read(disk: &dyn Disk, at: u64, count: u64) -> Self {
-        let mut blocks = Self {
-            bytes: vec![0; (count * PAGE) as usize],
-            unreadable: BTreeMap::new(),
-        };
-        if disk.read_at(at, &mut blocks.bytes).is_err() {
-            let pages = blocks.bytes.chunks_exact_mut(PAGE_BYTES).enumerate();
-            for ((number, page), at) in pages.zip((at..).step_by(PAGE_BYTES)) {
-                if let Err(error) = disk.read_at(at, page) {
-                    page.fill(0);
-                    let why = format!("byte {at} of the disk cannot be read: {error}");
-                    blocks.unreadable.insert(number, why);
-                }
+    /// N of them from byte `at` on, each as long as the alignment.
+    fn read(disk: &dyn Disk, at: u64, count: u64, unit: u64) -> Self {
+        let mut bytes = vec![0; (count * unit) as usize];
+        let mut blocks = Self::default();
+        if disk.read_at(at, &mut bytes).is_ok() {
+            let pages = bytes.as_chunks::<PAGE_BYTES>().0.iter();
+            blocks.pages = pages.step_by(unit as usize / PAGE_BYTES).copied().collect();
+            return blocks;
+        }
+        for (number, at) in (at..)
+            .step_by(unit as usize)
+            .take(count as usize)
+            .enumerate()
+        {
+            let mut page = [0; PAGE_BYTES];
+            if let Err(error) = disk.read_at(at, &mut page) {
+                page.fill(0);
+                let why = format!("byte {at} of the disk cannot be read: {error}");
+                blocks.unreadable.insert(number, why);
             }
+            blocks.pages.push(page);
         }
         blocks
     }
 }
 
+/// Blocks that are read at once.
+fn in_chunk(superblock: &Superblock) -> u64 {
+    CHUNK / superblock.unit()
+}
+
 /// Goes through slots from the first on; `see` says whether to go on.
 fn each_slot(disk: &dyn Disk, form: &Form, mut see: impl FnMut(u64, &[u8; PAGE_BYTES]) -> bool) {
     let slots = form.index_slots();
-    let first = form.index.at + PAGE;
+    let first = form.index.at + form.unit();
     let mut slot = 0;
     while slot < slots {
-        let count = CHUNK.min(slots - slot);
-        let blocks = Blocks::read(disk, first + slot * PAGE, count);
-        for page in blocks.bytes.as_chunks::<PAGE_BYTES>().0 {
+        let count = in_chunk(form).min(slots - slot);
+        let blocks = Blocks::read(disk, first + slot * form.unit(), count, form.unit());
+        for page in &blocks.pages {
             if !see(slot, page) {
                 return;
             }
@@ -328,16 +338,17 @@ impl Index {
                 let extent = Bounds::of(form, row);
                 // Those of a block that is missing lie between its neighbours': none, where these share a
                 // page.
+                let behind = form.aligned(extent.end);
                 if let (true, Some(next)) = (gap, oldest)
-                    && pages(next) != extent.behind()
+                    && form.aligned(next) != behind
                 {
-                    form.between(extent.behind(), next)
+                    form.between(behind, next)
                         .into_iter()
                         .for_each(|part| gaps.add(part));
                 }
                 if oldest.is_none() && form.closed.is_none() && form.ahead > 0 {
-                    let end = form.behind(extent.behind(), form.ahead);
-                    form.between(extent.behind(), end)
+                    let end = form.behind(behind, form.ahead);
+                    form.between(behind, end)
                         .into_iter()
                         .for_each(|part| ahead.add(part));
                 }
@@ -352,7 +363,7 @@ impl Index {
                     mask.overtaken |= 1 << bit;
                 }
                 // What fills up the page behind it is newer, too; and one that failed may lie there in part.
-                cover.add(range.start..pages(range.end));
+                cover.add(range.start..behind);
             }
         }
         (voids, complete)
@@ -465,6 +476,10 @@ pub(crate) fn form_of(disk: &dyn Disk, superblock: &Superblock) -> Form {
         Form::of(Superblock {
             version,
             schema,
+            alignment: match version {
+                1 => PAGE_BYTES as u32,
+                _ => superblock.alignment,
+            },
             ..*superblock
         })
     };
@@ -542,7 +557,7 @@ pub struct Rows<'r> {
     /// Its next record.
     row: usize,
     block: Option<Block>,
-    /// Pages that were read, and the number of the first of them.
+    /// Blocks that were read, and the number of the first of them.
     chunk: Blocks,
     chunk_first: u64,
 }
@@ -584,7 +599,7 @@ impl Rows<'_> {
     /// A block's page, or why it cannot be read.
     fn page(&mut self) -> std::result::Result<[u8; PAGE_BYTES], String> {
         let superblock = &self.recording.superblock();
-        let held = self.chunk.bytes.len() as u64 / PAGE;
+        let held = self.chunk.pages.len() as u64;
         if !(self.chunk_first..self.chunk_first + held).contains(&self.number) {
             let slots = superblock.index_slots();
             let slot = if superblock.index_ring {
@@ -593,17 +608,21 @@ impl Rows<'_> {
                 self.number
             };
             let left = (self.recording.index.head - self.number).min(slots.saturating_sub(slot));
-            let count = CHUNK.min(left).max(1);
+            let count = in_chunk(superblock).min(left).max(1);
             let at = superblock.block_at(self.number);
-            self.chunk = Blocks::read(self.recording.disk, at, count);
+            self.chunk = Blocks::read(self.recording.disk, at, count, superblock.unit());
             self.chunk_first = self.number;
         }
         let which = (self.number - self.chunk_first) as usize;
         if let Some(why) = self.chunk.unreadable.get(&which) {
             return Err(why.clone());
         }
-        let page = self.chunk.bytes[which * PAGE_BYTES..].first_chunk();
-        Ok(page.copied().unwrap_or([0; PAGE_BYTES]))
+        Ok(self
+            .chunk
+            .pages
+            .get(which)
+            .copied()
+            .unwrap_or([0; PAGE_BYTES]))
     }
 
     fn step(&mut self) {

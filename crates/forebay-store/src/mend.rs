@@ -13,13 +13,13 @@ use forebay_spec::store::{PAGE_BYTES, Session, tar};
 use crate::block::corrected;
 use crate::disk::{flush, write};
 use crate::draft::Draft;
-use crate::extent::{facts_of, read_front};
+use crate::extent::facts_of;
 use crate::index::check_row;
 use crate::reader::Recording;
 use crate::scan::{Found, See};
 use crate::voids::Cover;
-use crate::writer::{pad, write_block};
-use crate::{Damage, Disk, Entry, Error, Result, pages};
+use crate::writer::{pad, write_block, write_fillers, write_front};
+use crate::{Damage, Disk, Entry, Error, Result};
 
 /// Bytes of a hole that one file takes: a tar header has eleven octal digits for its size.
 const LOST_MOST: u64 = 4 << 30;
@@ -132,17 +132,18 @@ pub(crate) fn rows_of(recording: &Recording<'_>, found: &[Found]) -> Vec<Row> {
     rows.collect()
 }
 
-/// Writes what pads the last bytes of an extent, where these can be read: it has no checksum.
-pub(crate) fn write_padding(disk: &dyn Disk, superblock: &Superblock, found: &Found) -> Result<()> {
+/// Writes what fills up an extent in front of its header block, and behind its last bytes, where these can
+/// be read: it has no checksum.
+pub(crate) fn write_fill(disk: &dyn Disk, superblock: &Superblock, found: &Found) -> Result<()> {
+    write_fillers(disk, found.at..found.payload - superblock.header())?;
     let grain = superblock.grain() as usize;
     let used = found.facts.length as usize % grain;
-    let (mut page, at) = ([0; PAGE_BYTES], found.end - grain as u64);
-    let last = &mut page[..grain];
-    if used == 0 || disk.read_at(at, last).is_err() {
+    let (mut last, at) = (vec![0; grain], found.end - grain as u64);
+    if used == 0 || disk.read_at(at, &mut last).is_err() {
         return Ok(());
     }
     pad(&mut last[used..], superblock.mode);
-    write(disk, at, last)
+    write(disk, at, &last)
 }
 
 /// Writes the headers that make files of a hole.
@@ -154,7 +155,7 @@ pub(crate) fn write_lost(
     for (at, header) in lost_headers(superblock.session, hole) {
         let mut page = [0; PAGE_BYTES];
         // Behind a header among small objects may lie the next extent: it stays as it is.
-        let page = &mut page[..superblock.grain() as usize];
+        let page = &mut page[..superblock.header() as usize];
         // What cannot be read is lost where it is written over all the same.
         let _ = disk.read_at(at, page);
         page[..tar::BYTES].copy_from_slice(&header);
@@ -180,10 +181,14 @@ fn lost_headers(session: Session, hole: &Range<u64>) -> Vec<(u64, [u8; tar::BYTE
 /// Takes out of the holes what fills up a page behind small objects, and says where that is to be.
 ///
 /// Where a hole goes on behind the page, what is no filling may be part of what was lost: it stays.
-pub(crate) fn take_fills(disk: &dyn Disk, holes: &mut Vec<Range<u64>>) -> Vec<Range<u64>> {
+pub(crate) fn take_fills(
+    disk: &dyn Disk,
+    superblock: &Superblock,
+    holes: &mut Vec<Range<u64>>,
+) -> Vec<Range<u64>> {
     let mut fills = Vec::new();
     holes.retain_mut(|hole| {
-        let end = pages(hole.start);
+        let end = superblock.aligned(hole.start);
         if end == hole.start || hole.end < end {
             return true;
         }
@@ -219,7 +224,7 @@ pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Re
             return Err(Error::Interrupted);
         }
         last = block;
-        if taken.touches(&extent.range())
+        if taken.touches(&(extent.at..extent.payload))
             || !matches!(recording.facts(&row), Err(Damage::Page(_)))
             || !matches!(
                 recording.payload(&row, &mut |_| Ok(())),
@@ -229,20 +234,16 @@ pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Re
             continue;
         }
         let mut page = [0; PAGE_BYTES];
-        let front = &mut page[..superblock.front() as usize];
-        if draft.read_at(extent.at, front).is_err() {
-            continue;
-        }
-        // In a ring it may be the header of another.
-        let other = |facts: Facts| (facts.stream, facts.object) != (row.stream, row.object);
-        if superblock.ring && read_front(superblock, front).is_some_and(other) {
+        let front = &mut page[..superblock.header() as usize];
+        if draft.read_at(extent.header, front).is_err() {
             continue;
         }
         let facts = facts_of(superblock, &row);
-        match superblock.small {
-            true => write(draft, extent.at, &facts.to_header())?,
-            false => write(draft, extent.at, &with_rest(facts, &page).to_page())?,
-        }
+        let facts = match superblock.small {
+            true => facts,
+            false => with_rest(facts, &page),
+        };
+        write_front(draft, superblock, extent.at, &facts)?;
         mended += 1;
     }
     Ok(mended)

@@ -274,9 +274,14 @@ fn complaints(
 
 /// What the superblock must have said, from the partition table and the first pages.
 fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superblock> {
-    let first = page_at(disk, table.data.at).unwrap_or([0; PAGE_BYTES]);
-    let header = first.first_chunk().and_then(Facts::parse_header);
     let schema_page = page_at(disk, table.index.at).unwrap_or([0; PAGE_BYTES]);
+    let alignment = Layout::block_bytes(&schema_page);
+    let page_of = |at| page_at(disk, at).unwrap_or([0; PAGE_BYTES]);
+    // The header block of a small object is the first, that of another the last in front of its payload.
+    let first = page_of(table.data.at.saturating_add(u64::from(alignment) - PAGE));
+    let header = page_of(table.data.at)
+        .first_chunk()
+        .and_then(Facts::parse_header);
     let schema = Layout::schema_of(&schema_page, crc32c).unwrap_or_default();
     let page = Facts::parse(&first, &schema).or(header);
     let mode = match (table.mode, page) {
@@ -297,7 +302,12 @@ fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superbl
         small: header.is_some() && mode == Mode::Objects,
         index: table.index,
         data: table.data,
-        stride: if mode == Mode::Samples { PAGE } else { 0 },
+        alignment,
+        stride: if mode == Mode::Samples {
+            alignment.into()
+        } else {
+            0
+        },
         extension: page.map_or(*b"bin\0", |facts| facts.extension),
         closed: None,
         drive: Drive {

@@ -8,22 +8,21 @@
 use std::io;
 use std::ops::Range;
 
+use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::{COUNTS, Row};
 use forebay_spec::store::layout::ROWS_MOST;
-use forebay_spec::store::page::FILLER;
 use forebay_spec::store::superblock::{Closed, Mode, Superblock};
-use forebay_spec::store::{PAGE_BYTES, tar};
 use serde::Serialize;
 
 use crate::disk::{flush, write};
 use crate::draft::Draft;
-use crate::mend::{correct_blocks, mend_headers, rows_of, take_fills, write_lost, write_padding};
+use crate::mend::{correct_blocks, mend_headers, rows_of, take_fills, write_fill, write_lost};
 use crate::reader::{Recording, schema_differs, super_places};
 use crate::ring::Ring;
 use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
-use crate::writer::{close, end_marks, write_block};
-use crate::{Disk, Entry, Error, PAGE, Result, crc32c, pages, undo};
+use crate::writer::{close, end_marks, write_block, write_fillers};
+use crate::{Disk, Entry, Error, Result, crc32c, undo};
 
 /// Bytes behind the last extent that are looked through for more, at least.
 const LOOK_LEAST: u64 = 256 << 20;
@@ -364,10 +363,11 @@ fn look_for_more(
     }
     if superblock.closed.is_none() {
         let most = || LOOK_LEAST.max(survey.longest.saturating_mul(LOOK_EXTENTS));
-        // The trailer's page is kept free.
-        let tail = behind..data.end().saturating_sub(PAGE).max(behind);
+        // The trailer's place is kept free.
+        let tail = behind..superblock.data_end().max(behind);
         scan.all(tail, look.unwrap_or_else(most), see, &mut seen)?;
     }
+    seen.drop_copies(recording);
     let kept = seen.partial.iter();
     let kept = kept.filter(|(_, state)| *state == State::Unreadable);
     let found = seen.whole.iter().chain(kept.map(|(found, _)| found));
@@ -474,7 +474,8 @@ fn straight(
         head += more.len() as u64;
         plan.blocks.extend(more);
     }
-    let end = pages(survey.cover.end().map_or(behind, |end| end.max(behind)));
+    let end = survey.cover.end().map_or(behind, |end| end.max(behind));
+    let end = superblock.aligned(end);
     if superblock.mode == Mode::Objects {
         plan.holes = survey.cover.gaps(data.at..end);
         plan.holes.retain(|hole| {
@@ -484,7 +485,7 @@ fn straight(
         });
     }
     if superblock.small {
-        plan.fills = take_fills(recording.disk, &mut plan.holes);
+        plan.fills = take_fills(recording.disk, superblock, &mut plan.holes);
     }
     if !options.force {
         let grain = superblock.grain();
@@ -585,12 +586,10 @@ fn write_plan(recording: &Recording<'_>, plan: &Plan, report: &mut Repair) -> Re
         write_lost(disk, superblock, hole)?;
     }
     for found in &plan.new {
-        write_padding(disk, superblock, found)?;
+        write_fill(disk, superblock, found)?;
     }
     for fill in &plan.fills {
-        for at in (fill.start..fill.end).step_by(tar::BYTES) {
-            write(disk, at, &FILLER)?;
-        }
+        write_fillers(disk, fill.clone())?;
     }
     flush(disk)?;
     for (number, some) in &plan.blocks {

@@ -10,7 +10,7 @@ use forebay_spec::store::superblock::Mode;
 use crate::reader::Recording;
 use crate::scan::{Found, Scan, See, Seen, State};
 use crate::voids::Cover;
-use crate::{Damage, Entry, Error, PAGE, Result, pages};
+use crate::{Damage, Entry, Error, Result};
 
 /// Whether an extent is not what its index record says: its payload is damaged, or its header block is, and
 /// lies where it cannot be written anew, since something newer may be there.
@@ -96,8 +96,9 @@ impl Ring {
         let lost = ring.runs.iter().any(|run| !run.unreadable);
         if superblock.mode == Mode::Objects && (open && !ring.unsure || lost) {
             let mut seen = Seen::default();
-            let all = superblock.data.at..superblock.data.end() - PAGE;
+            let all = superblock.data.at..superblock.data_end();
             Scan::new(recording.disk, superblock).all(all, u64::MAX, see, &mut seen)?;
+            seen.drop_copies(recording);
             if open && !ring.unsure {
                 ring.find_new(recording, &seen, force);
                 ring.find_voids(recording, see)?;
@@ -121,7 +122,7 @@ impl Ring {
         // Those of a mended block void what they lie on; but not all of a block can be found.
         let mut mended = Cover::default();
         for found in ring.broken.iter().flat_map(|(_, found)| found) {
-            mended.add(found.at..pages(found.end));
+            mended.add(found.at..superblock.aligned(found.end));
         }
         if mended.count() > 0 {
             ring.judge(recording, recording.index.in_gaps(), &mended, see)?;
@@ -157,7 +158,7 @@ impl Ring {
                 Entry::Damaged {
                     block, unreadable, ..
                 } => {
-                    self.add_broken(block, unreadable);
+                    self.add_broken(recording, block, unreadable);
                     continue;
                 }
             };
@@ -180,11 +181,11 @@ impl Ring {
                 Mode::Samples => extent.at.saturating_add(recording.superblock().stride),
                 _ => extent.end,
             };
-            self.head = pages(self.next);
+            self.head = recording.superblock().aligned(self.next);
         }
         let head = recording.blocks();
         for block in head..head + recording.index.doubtful {
-            self.add_broken(block, false);
+            self.add_broken(recording, block, false);
         }
         Ok(())
     }
@@ -194,8 +195,9 @@ impl Ring {
         self.indexed.insert((row.address, key));
     }
 
-    fn add_broken(&mut self, block: u64, unreadable: bool) {
+    fn add_broken(&mut self, recording: &Recording<'_>, block: u64, unreadable: bool) {
         self.unreadable += u64::from(unreadable);
+        self.end_run_before(recording, block);
         match self.runs.last_mut().filter(|run| !run.ends) {
             Some(run) => {
                 run.blocks.push(block);
@@ -209,6 +211,27 @@ impl Ring {
                 found: Vec::new(),
             }),
         }
+    }
+
+    /// Ends the last run where good blocks follow it, of which no index record is left.
+    fn end_run_before(&mut self, recording: &Recording<'_>, block: u64) {
+        let run = self.runs.last_mut().filter(|run| !run.ends);
+        let last = run.as_ref().and_then(|run| run.blocks.last().copied());
+        let (Some(run), Some(last)) = (run, last) else {
+            return;
+        };
+        if last + 1 == block {
+            return;
+        }
+        run.ends = true;
+        let times = |number| {
+            let block = recording.block(number).ok();
+            let rows = block.into_iter().flat_map(|block| block.rows);
+            rows.filter(|row| row.counts()).map(|row| row.time)
+        };
+        let first = times(last + 1).min().unwrap_or(self.time);
+        run.times = *run.times.start()..=first.max(*run.times.start());
+        self.time = self.time.max(times(block - 1).max().unwrap_or(0));
     }
 
     /// Whether anything stays that lies behind the newest extent: then it is older.
@@ -250,10 +273,11 @@ impl Ring {
         let mut newer: Vec<_> = newer.filter(|(found, _)| self.is_newer(found)).collect();
         newer.sort_by_key(|(found, _)| (found.facts.time, found.at < next, found.at));
         let head = newer.last().map_or(next, |(found, _)| found.end);
-        let data = recording.superblock().data;
+        let superblock = recording.superblock();
+        let data = superblock.data;
         // Behind the newest the next one may lie, or at the beginning.
-        let between = recording.form().between(next, pages(head + 1));
-        let begin = data.at..data.at + PAGE;
+        let between = recording.form().between(next, superblock.aligned(head + 1));
+        let begin = data.at..data.at + superblock.unit();
         let unreadable = newer.iter().any(|(_, state)| *state == State::Unreadable);
         let mut places = between.iter().chain([&begin]);
         let dark = places.any(|part| seen.unreadable.touches(part));
@@ -261,7 +285,7 @@ impl Ring {
         if self.unsure {
             return;
         }
-        self.head = pages(head);
+        self.head = superblock.aligned(head);
         for (found, state) in newer {
             self.claimed.add(found.at..found.end);
             match state {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Looks for extents header block by header block, where no index record says where they are.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use forebay_spec::store::PAGE_BYTES;
@@ -8,6 +9,7 @@ use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::Superblock;
 
 use crate::extent::read_front;
+use crate::reader::Recording;
 use crate::voids::Cover;
 use crate::{Disk, Error, Result, crc32c, grains};
 
@@ -20,7 +22,7 @@ const PATIENCE: u64 = 8;
 /// An extent that lies there whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// First byte of its header block.
+    /// First byte of what stands in front of its payload.
     pub at: u64,
     /// First byte of its payload.
     pub payload: u64,
@@ -56,6 +58,27 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Drops copies of other extents that are computed for a missing member: of a stripe that was not
+    /// written in full its pages and its sum make such.
+    pub fn drop_copies(&mut self, recording: &Recording<'_>) {
+        let computed = |found: &Found| recording.disk.is_computed(found.payload - 1);
+        if !self.whole.iter().any(computed) {
+            return;
+        }
+        let name = |found: &Found| {
+            let facts = &found.facts;
+            let place = (facts.stream, facts.object, facts.offset);
+            (place, facts.time, facts.crc32c)
+        };
+        let rows = recording.stored();
+        let rows =
+            rows.map(|(_, _, row)| ((row.stream, row.object, row.offset), row.time, row.crc32c));
+        let there = self.whole.iter().filter(|found| !computed(found));
+        let known: HashSet<_> = rows.chain(there.map(name)).collect();
+        self.whole
+            .retain(|found| !computed(found) || !known.contains(&name(found)));
+    }
+
     fn settle(&mut self, mut partial: Vec<(Found, State)>, unreadable: Vec<Range<u64>>) {
         let mut cover = Cover::default();
         for found in &self.whole {
@@ -108,7 +131,7 @@ impl<'d> Scan<'d> {
             self.chunk.resize(most, 0);
             self.chunk_at = at;
             // A single page then, or header, so that one that cannot be read hides no other.
-            let less = [PAGE_BYTES, self.superblock.grain() as usize];
+            let less = [PAGE_BYTES, self.superblock.header() as usize];
             let mut less = less.into_iter();
             self.unreadable = false;
             while self.disk.read_at(at, &mut self.chunk).is_err() {
@@ -126,8 +149,9 @@ impl<'d> Scan<'d> {
 
     /// What stands there, if it is of this recording whose payload ends before `end`.
     fn claim(&mut self, at: u64, end: u64) -> Option<Found> {
-        let facts = self.front(at, end)?;
         let payload = at.saturating_add(self.superblock.front());
+        let header = payload - self.superblock.header();
+        let facts = self.front(header, end)?;
         let padded = grains(facts.length.into(), self.superblock.grain());
         let found = Found {
             at,

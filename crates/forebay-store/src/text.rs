@@ -25,6 +25,7 @@ pub(crate) fn describe(superblock: &Superblock) -> Value {
         "index_ring": superblock.index_ring,
         "ahead": superblock.ahead,
         "small": superblock.small,
+        "alignment": superblock.alignment,
         "index": region(superblock.index),
         "data": region(superblock.data),
         "stride": superblock.stride,

@@ -214,9 +214,10 @@ impl Worker<'_> {
     /// An extent that has been read.
     fn held(&self, run: &Run, row: &Row, bounds: &Bounds) -> Option<Damage> {
         let from = (bounds.at - run.range.start) as usize;
-        let front = (bounds.payload - bounds.at) as usize;
+        let header = (bounds.header - bounds.at) as usize;
+        let front = (bounds.payload - bounds.header) as usize;
         let bytes = self.buffer.get(from..).and_then(|own| {
-            let (page, payload) = own.split_at_checked(front)?;
+            let (page, payload) = own.get(header..)?.split_at_checked(front)?;
             Some((page, payload.get(..bounds.length as usize)?))
         });
         let Some((page, payload)) = bytes else {

@@ -2,6 +2,7 @@
 //! Writes a recording from software: the layout that the recorder's hardware writes, byte for byte.
 
 use std::io::Read;
+use std::ops::Range;
 
 use forebay_spec::store::index::{Block, CUT, LATE, RESULT, Row, SKIPPED, WHOLE as WHOLE_FLAG};
 use forebay_spec::store::layout::ROWS_MOST;
@@ -13,7 +14,7 @@ use crate::disk::{flush, write};
 use crate::extent::facts_of;
 use crate::format::write_superblocks;
 use crate::reader::Recording;
-use crate::{Bounds, Disk, Error, Form, PAGE, Result, crc32c, grains, pages, text};
+use crate::{Bounds, Disk, Error, Form, Result, crc32c, grains, text};
 
 /// Bytes of an extent where an object is longer: its length has 32 bits.
 const EXTENT_MOST: u64 = 1 << 30;
@@ -119,7 +120,7 @@ impl<'d> Writer<'d> {
         if form.schema.cipher.is_some() {
             return Err(refuse("the recording is one of encrypted objects"));
         }
-        let ahead = form.ahead;
+        let (ahead, unit) = (form.ahead, form.unit());
         Ok(Self {
             disk,
             superblocks: recording.superblocks(),
@@ -132,7 +133,7 @@ impl<'d> Writer<'d> {
             most: match ahead {
                 0 => EXTENT_MOST,
                 // With its header block, and behind what a ring leaves free at its end.
-                ahead => EXTENT_MOST.min((ahead / 2).saturating_sub(2 * PAGE) / PAGE * PAGE),
+                ahead => EXTENT_MOST.min((ahead / 2).saturating_sub(2 * unit) / unit * unit),
             },
             open_batches: false,
             chunk: Vec::new(),
@@ -177,7 +178,9 @@ impl<'d> Writer<'d> {
     /// The disk's or the payload's, or an index that is full.
     pub fn put(&mut self, about: &Extent, payload: &mut dyn Read, length: u64) -> Result<Placed> {
         let most = match self.recording.mode {
-            Mode::Samples => self.recording.stride.min(u32::MAX as u64 & !(PAGE - 1)),
+            Mode::Samples => {
+                (self.recording.stride).min(u32::MAX as u64 & !(self.recording.unit() - 1))
+            }
             _ => self.most,
         };
         let (mut placed, mut done) = (Placed::default(), 0);
@@ -245,10 +248,7 @@ impl<'d> Writer<'d> {
                 name: about.name,
                 ..facts_of(&self.recording, &row)
             };
-            match self.recording.small {
-                true => write(self.disk, at, &facts.to_header())?,
-                false => write(self.disk, at, &facts.to_page())?,
-            }
+            write_front(self.disk, &self.recording, at, &facts)?;
         }
         self.wrapped |= at < self.head;
         let step = match self.recording.mode {
@@ -270,9 +270,9 @@ impl<'d> Writer<'d> {
         grains(length as u64, self.recording.grain())
     }
 
-    /// Ends a batch of small objects with its page.
+    /// Fills up what lies behind a batch of small objects.
     fn fill_up(&mut self) -> Result<()> {
-        while self.recording.small && !self.head.is_multiple_of(PAGE) {
+        while self.recording.small && !self.head.is_multiple_of(self.recording.unit()) {
             write(self.disk, self.head, &page::FILLER)?;
             self.head += tar::BYTES as u64;
         }
@@ -281,7 +281,8 @@ impl<'d> Writer<'d> {
 
     /// Whether an extent would end too far ahead of the index: in a ring it lies on older ones.
     fn is_far(&self, at: u64, length: u32) -> bool {
-        let end = pages(at + self.recording.front() + self.padded(length));
+        let end = at + self.recording.front() + self.padded(length);
+        let end = self.recording.aligned(end);
         let ring = self.recording.ring_region();
         let ahead = match end >= self.durable {
             true => end - self.durable,
@@ -296,10 +297,9 @@ impl<'d> Writer<'d> {
         let (need, end) = match self.recording.mode {
             Mode::Samples if !self.recording.ring => (self.recording.stride, data.end()),
             Mode::Samples => (self.recording.stride, self.recording.ring_region().end()),
-            // The last page is the trailer's.
             _ => (
                 self.recording.front() + self.padded(length),
-                data.end() - PAGE,
+                self.recording.data_end(),
             ),
         };
         let fits = |at: u64| at.checked_add(need).is_some_and(|to| to <= end);
@@ -380,7 +380,8 @@ impl<'d> Writer<'d> {
         flush(self.disk)?;
         let placed = self.rows.iter().rev().find(|row| row.address != 0);
         self.durable = placed.map_or(self.durable, |row| {
-            Bounds::of(&self.recording, row).behind()
+            let extent = Bounds::of(&self.recording, row);
+            self.recording.aligned(extent.end)
         });
         self.rows.clear();
         self.block += 1;
@@ -430,7 +431,30 @@ pub(crate) fn write_block(
     write(disk, form.block_at(number), &page)
 }
 
-/// What stands behind a payload up to its page's end.
+/// Writes what stands in front of a payload, its last bytes the header block.
+pub(crate) fn write_front(
+    disk: &dyn Disk,
+    superblock: &Superblock,
+    at: u64,
+    facts: &page::Facts,
+) -> Result<()> {
+    let header = at + superblock.front() - superblock.header();
+    write_fillers(disk, at..header)?;
+    match superblock.small {
+        true => write(disk, header, &facts.to_header()),
+        false => write(disk, header, &facts.to_page()),
+    }
+}
+
+/// Fills up blocks of a tar file.
+pub(crate) fn write_fillers(disk: &dyn Disk, range: Range<u64>) -> Result<()> {
+    match (range.end - range.start) as usize / tar::BYTES {
+        0 => Ok(()),
+        blocks => write(disk, range.start, &page::FILLER.repeat(blocks)),
+    }
+}
+
+/// What stands behind a payload up to the next multiple of the alignment.
 pub(crate) fn pad(padding: &mut [u8], mode: Mode) {
     padding.fill(0);
     if mode == Mode::Objects {
@@ -468,7 +492,7 @@ pub(crate) fn end_marks(superblock: &Superblock, wrapped: bool) -> Vec<(u64, [u8
         blocks: 0,
         end: superblock.first_extent(),
     });
-    let last = superblock.index.end() - PAGE;
+    let last = superblock.index.end() - superblock.unit();
     let mut marks = vec![(last, *text::index_end())];
     if closed.blocks < superblock.index_slots() {
         marks.push((superblock.block_at(closed.blocks), *text::index_end()));
@@ -476,14 +500,19 @@ pub(crate) fn end_marks(superblock: &Superblock, wrapped: bool) -> Vec<(u64, [u8
     if superblock.mode == Mode::Objects {
         // In a ring that was gone round, older extents lie behind the newest.
         let at = match wrapped {
-            true => superblock.data.end() - PAGE,
-            false => closed.end.min(superblock.data.end() - PAGE),
+            true => superblock.data_end(),
+            false => closed.end.min(superblock.data_end()),
         };
         marks.push((at, text::trailer(superblock)));
     }
     if superblock.mode == Mode::Packets {
-        let end = closed.end.min(superblock.data.end() - PAGE);
+        let end = closed.end.min(superblock.data_end());
         let first = pcapng::first_page(superblock.session);
+        let unit = pcapng::behind_first_page(superblock.alignment as usize);
+        marks.extend(
+            unit.iter()
+                .map(|(at, page)| (superblock.data.at + *at as u64, *page)),
+        );
         // Readers that know no end stop at what is no block.
         marks.extend([(superblock.data.at, first), (end, [0; PAGE_BYTES])]);
     }

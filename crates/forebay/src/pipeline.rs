@@ -223,8 +223,12 @@ fn sink(pipeline: &Pipeline) -> Vec<String> {
         let time = seconds(sink.result_ps as f64 * 1e-12);
         lines.push(format!("rows wait up to {time} for their result"));
     }
-    if sink.mirror {
-        lines.push("each of both drives has everything".to_owned());
+    if sink.parity {
+        let drives = pipeline.ssds.len() as u64;
+        let (chunk, stripe) = (bytes(sink.chunk), bytes(sink.chunk * (drives - 1)));
+        lines.push(format!(
+            "stripes of {stripe}, {chunk} a drive, the last one for the parity: any of {drives} may be lost"
+        ));
     } else if pipeline.ssds.len() > 1 {
         lines.push(format!(
             "chunks of {} go round the drives",

@@ -78,7 +78,7 @@ class Index:
         self.first = max(0, self.head - of.slots) if of.index_ring else 0
         inside = slots[(slots >= self.first) & (slots < self.head)]
         self.numbers = np.sort(inside)
-        self.pages = disk.map(of.index.at + PAGE, len(slots) * PAGE)
+        self.pages = disk.map(of.index.at + of.unit, len(slots) * of.unit)
         self._voids = self._find_voids() if of.ring else None
 
     def _scan(self) -> np.ndarray:
@@ -108,14 +108,16 @@ class Index:
 
     def _read(self, slot: int, count: int) -> np.ndarray:
         """Pages of slots; one that the disk does not give is nothing but zeros."""
-        at = self._of.index.at + (slot + 1) * PAGE
+        unit = self._of.unit
+        at = self._of.index.at + (slot + 1) * unit
         try:
-            data = self._disk.read(at, count * PAGE)
+            data = self._disk.read(at, count * unit)
         except StoreError:
             if count > 1:
                 return np.concatenate([self._read(slot + one, 1) for one in range(count)])
             data = b""
-        return np.frombuffer(data.ljust(count * PAGE, b"\0"), np.uint8).reshape(-1, PAGE)
+        blocks = np.frombuffer(data.ljust(count * unit, b"\0"), np.uint8).reshape(-1, unit)
+        return blocks[:, :PAGE]
 
     def _slot(self, number: Number) -> Number:
         return number % self._of.slots if self._of.index_ring else number
@@ -139,7 +141,7 @@ class Index:
         """
         schema = self._of.schema
         for number in self.numbers.tolist():
-            page = self.pages[self._slot(number) * PAGE :][:PAGE]
+            page = self.pages[self._slot(number) * self._of.unit :][:PAGE]
             at = schema.valid_at
             valid = None if at is None else page[at : at + ROWS_MOST // 8]
             yield columns_of(page, schema), valid
@@ -182,13 +184,13 @@ class Index:
             for row in np.flatnonzero(usable)[::-1].tolist():
                 address, length = int(columns["address"][row]), int(columns["length"][row])
                 start, end = span(address, length, self._of)
-                behind = -(-(address + length) // PAGE) * PAGE
+                behind = self._of.aligned(end)
                 if oldest is None and self._of.blocks is None and self._of.ahead:
                     for part in self._of.window(behind):
                         window.add(*part)
                 # Those of a block that is missing lie between its neighbours': none, where these
                 # share a page.
-                if oldest is not None and gap and -(-oldest // PAGE) * PAGE != behind:
+                if oldest is not None and gap and self._of.aligned(oldest) != behind:
                     for part in self._of.between(behind, oldest):
                         cover.add(*part)
                 oldest, gap = start, False
@@ -198,7 +200,7 @@ class Index:
                         start, end
                     )
                 # What fills up the page behind it is newer, too; one that failed may lie there.
-                cover.add(start, -(-end // PAGE) * PAGE)
+                cover.add(start, behind)
         return voids
 
 

@@ -95,6 +95,7 @@ SUPER_VERSION = 2
 SUPER_CRC_AT = 4092
 SUPER_BYTES = 1048576
 PARTITION_ALIGN = 1048576
+ALIGNMENT_MOST = 524288
 RING = 1
 INDEX_RING = 2
 CLOSED = 4
@@ -123,6 +124,7 @@ FIELDS = {
     "drive_bytes": (196, 8),
     "ahead": (204, 8),
     "key_check": (212, 8),
+    "alignment": (220, 4),
     "schema": (256, 148),
 }
 

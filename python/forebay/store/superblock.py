@@ -17,8 +17,8 @@ from forebay.store.table import Region
 from forebay.store.tar import BLOCK
 
 MODES = ("objects", "samples", "packets")
-# Schema, a block, end mark; an extent's page, a payload, the trailer.
-REGION_LEAST = 3 * PAGE
+# Of the alignment: schema, a block, end mark; header block, payload, trailer.
+UNITS_LEAST = 3
 BLOCKS_MOST = 2**32 - 1
 OFFSETS_MOST = 2**64 - 1
 
@@ -45,6 +45,8 @@ class Superblock:
         Bytes that data of a ring may be ahead of the newest index record; 0: any number.
     small : bool
         Objects share pages.
+    unit : int
+        The alignment: bytes of which all that hardware writes begins at a multiple.
     index, data : Region
         Where they lie.
     stride : int
@@ -74,6 +76,7 @@ class Superblock:
     index_ring: bool
     ahead: int
     small: bool
+    unit: int
     index: Region
     data: Region
     stride: int
@@ -89,42 +92,46 @@ class Superblock:
 
     @property
     def front(self) -> int:
-        """Bytes in front of a payload: a page, a tar header, or none."""
+        """Bytes in front of a payload: a unit whose end is its header, a tar header, or none."""
         if self.mode != "objects":
             return 0
-        return BLOCK if self.small else PAGE
+        return BLOCK if self.small else self.unit
 
     @property
     def grain(self) -> int:
         """Bytes; payloads begin at multiples of it, and are padded to them."""
-        return BLOCK if self.small else PAGE
+        return BLOCK if self.small else self.unit
+
+    def aligned(self, place: int) -> int:
+        """Return the next multiple of the alignment."""
+        return -(-place // self.unit) * self.unit
 
     @property
     def slots(self) -> int:
-        """Blocks that find room in the index: not the schema's page, nor the last."""
-        return self.index.bytes // PAGE - 2
+        """Blocks that find room in the index: not in place of the schema, nor of the end mark."""
+        return self.index.bytes // self.unit - 2
 
     @property
     def first_extent(self) -> int:
         """Where the first extent may begin: in a capture behind its first page."""
-        return self.data.at + (PAGE if self.mode == "packets" else 0)
+        return self.data.at + (self.unit if self.mode == "packets" else 0)
 
     def between(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return the bytes from `start` to `end` of a ring's data: two ranges where it wraps."""
-        first, last = self.first_extent, self.data.end - PAGE
+        first, last = self.first_extent, self.data.end - self.unit
         start, end = (min(max(place, first), last) for place in (start, end))
         return [(start, end)] if start <= end else [(start, last), (first, end)]
 
     def window(self, behind: int) -> list[tuple[int, int]]:
         """Return what data without an index record may lie on, behind the page of the newest."""
-        first, last = self.first_extent, self.data.end - PAGE
+        first, last = self.first_extent, self.data.end - self.unit
         end = min(max(behind, first), last) + self.ahead
         return self.between(behind, end if end < last else first + end - last)
 
     def block_at(self, number: int) -> int:
         """Where block `number` of the index lies."""
         slot = number % self.slots if self.index_ring else number
-        return self.index.at + (slot + 1) * PAGE
+        return self.index.at + (slot + 1) * self.unit
 
 
 class BadSuperblockError(ValueError):
@@ -192,6 +199,7 @@ def parse(page: bytes) -> Superblock:
         index_ring=bool(flags & layout.INDEX_RING),
         ahead=_number(page, "ahead") if version > 1 else 0,
         small=bool(flags & layout.SMALL),
+        unit=(_number(page, "alignment") if version > 1 else 0) or PAGE,
         index=Region(_number(page, "index_at"), _number(page, "index_bytes")),
         data=Region(_number(page, "data_at"), _number(page, "data_bytes")),
         stride=_number(page, "stride"),
@@ -218,24 +226,29 @@ def check(of: Superblock) -> None:
         The first that does not.
     """
     _require(of.block_bytes in (512, 4096), "logical block", of.block_bytes, "it is 512 or 4096")
+    unit = of.unit
+    good = PAGE <= unit <= layout.ALIGNMENT_MOST and unit & (unit - 1) == 0
+    _require(good, "alignment", unit, "it is a power of two from 4096 to 524288")
     for name, region in (("index", of.index), ("data", of.data)):
-        _require(region.at % PAGE == 0, f"{name}'s first byte", region.at, "it begins a page")
-        whole = region.bytes % PAGE == 0 and region.bytes >= REGION_LEAST
-        _require(whole, f"{name}'s bytes", region.bytes, "they are 12288 or more, in whole pages")
+        limit = "it is a multiple of the alignment"
+        _require(region.at % unit == 0, f"{name}'s first byte", region.at, limit)
+        whole = region.bytes % unit == 0 and region.bytes >= UNITS_LEAST * unit
+        limit = "they are a multiple of the alignment, three times it or more"
+        _require(whole, f"{name}'s bytes", region.bytes, limit)
         within = region.end <= min(of.drive_bytes, OFFSETS_MOST)
         _require(within, f"{name}'s bytes", region.bytes, "they end within the namespace")
     disjoint = of.index.end <= of.data.at or of.data.end <= of.index.at
     _require(disjoint, "data's first byte", of.data.at, "data and index must not overlap")
     if of.mode == "samples":
-        strided = PAGE <= of.stride <= of.data.bytes and of.stride % PAGE == 0
+        strided = unit <= of.stride <= of.data.bytes and of.stride % unit == 0
     else:
         strided = of.stride == 0
-    limit = "it is a multiple of 4096 within the data, and 0 where there are no samples"
+    limit = "it is a multiple of the alignment within the data, and 0 where there are no samples"
     _require(strided, "stride", of.stride, limit)
-    least = max(8 * PAGE, 4 * of.stride)
+    least = max(8 * unit, 4 * of.stride)
     bounded = of.ring and least <= of.ahead <= of.data.bytes // 4 and of.ahead % PAGE == 0
     limit = (
-        "it is 0, or in a ring a multiple of 4096, from 32768 and four samples"
+        "it is 0, or in a ring a multiple of 4096, from eight alignments and four samples"
         " to a quarter of the data"
     )
     _require(of.ahead == 0 or bounded, "bytes ahead", of.ahead, limit)
@@ -245,5 +258,6 @@ def check(of: Superblock) -> None:
     if of.blocks is not None and of.end is not None:
         room = BLOCKS_MOST if of.index_ring else min(of.slots, BLOCKS_MOST)
         _require(of.blocks <= room, "blocks", of.blocks, "the index has no room for them")
-        within = of.data.at <= of.end <= of.data.end and of.end % PAGE == 0
-        _require(within, "data's end", of.end, "it begins a page in the data")
+        within = of.data.at <= of.end <= of.data.end and of.end % unit == 0
+        limit = "it is a multiple of the alignment in the data"
+        _require(within, "data's end", of.end, limit)

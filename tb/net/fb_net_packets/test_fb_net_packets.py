@@ -44,12 +44,12 @@ class Bench:
         self.placed = 0
         self.ready = 1.0
 
-    async def start(self, pages: int = 2, wait: int = 0) -> None:
+    async def start(self, pages: int = 2, wait: int = 0, align: int = 0) -> None:
         """Configure, reset, and watch."""
         dut = self.dut
         harness.clear(dut, "s_*", "m_ready", "cfg_*", "more")
         dut.more.value = 1
-        dut.cfg_pages.value = pages
+        dut.cfg_pages.value, dut.cfg_align.value = pages, align
         dut.cfg_wait.value = wait
         await harness.start(dut)
         cocotb.start_soon(self.watch())
@@ -149,11 +149,13 @@ def frames(count: int) -> list[Frame]:
 
 
 @cocotb.test()
-@cocotb.parametrize(ready=[1.0, 0.5], pages=[0, 2, 16])
-async def any_frames(dut, ready: float, pages: int) -> None:
+@cocotb.parametrize(
+    (("pages", "align"), [(0, 0), (2, 0), (2, 1), (16, 0), (64, 4)]), ready=[1.0, 0.5]
+)
+async def any_frames(dut, pages: int, align: int, ready: float) -> None:
     """Frames of any size make chunks that scapy reads, however slow the reader is."""
     bench = Bench(dut)
-    await bench.start(pages)
+    await bench.start(pages, align=align)
     bench.ready = ready
     if ready < 1:
         bench.heads.set_pause_generator(harness.stalls(0.8))
@@ -167,7 +169,8 @@ async def any_frames(dut, ready: float, pages: int) -> None:
     for inside, chunk, after in zip(chunks, bench.chunks, chunks[1:], strict=False):
         used = sum(block_bytes(packet) for packet in inside)
         assert used + block_bytes(after[0]) + 12 > max(pages, 1) * pcapng.PAGE
-        assert 12 <= len(chunk) - used < 12 + pcapng.PAGE
+        assert 12 <= len(chunk) - used < 12 + (pcapng.PAGE << align)
+    assert all(len(chunk) % (pcapng.PAGE << align) == 0 for chunk in bench.chunks)
 
 
 def block_bytes(packet: pcapng.Packet) -> int:
@@ -176,12 +179,14 @@ def block_bytes(packet: pcapng.Packet) -> int:
 
 
 @cocotb.test()
-async def every_length_of_padding(dut) -> None:
-    """The last page is filled up from any word of it on, or the page behind it."""
+@cocotb.parametrize(align=[0, 1])
+async def every_length_of_padding(dut, align: int) -> None:
+    """The last unit is filled up from any word of it on, or the unit behind it."""
     bench = Bench(dut)
-    await bench.start(pages=16)
+    await bench.start(pages=16, align=align)
     sent = []
-    for size in range(1, 4100, 4):
+    unit = pcapng.PAGE << align
+    for size in range(unit - 4095, unit + 4, 4):
         sent.append(Frame(random.randbytes(size)))
         await bench.send(sent[-1])
         await bench.finish()
@@ -189,7 +194,7 @@ async def every_length_of_padding(dut) -> None:
     for chunk in bench.chunks:
         assert len(pcapng.walk(chunk)) == 1
     assert [frame for _, frame in pcapng.by_scapy(bench.chunks)] == [f.data for f in sent]
-    assert {len(chunk) // pcapng.PAGE for chunk in bench.chunks} == {1, 2}
+    assert {len(chunk) // unit for chunk in bench.chunks} == {1, 2}
 
 
 @cocotb.test()

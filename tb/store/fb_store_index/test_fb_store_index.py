@@ -48,12 +48,15 @@ class Bench:
             valid, ready = getattr(dut, f"{name}_tvalid"), getattr(dut, f"{name}_tready")
             cocotb.start_soon(harness.record(dut.clk, valid, ready, found))
 
-    async def start(self, pages: int = 100, wait: int = 0, **flags: int) -> None:
-        """Reset with a region of `pages` pages; `flags` are settings of one bit."""
-        dut = self.dut
+    async def start(self, places: int = 100, wait: int = 0, align: int = 0, **flags: int) -> None:
+        """Reset with a region for `places` blocks of a page, or of 2^`align`.
+
+        `flags` are settings of one bit.
+        """
+        dut, self.unit = self.dut, PAGE << align
         harness.clear(dut, "cfg_*", "restart", "sync", "pressing")
-        dut.cfg_base.value = BASE
-        dut.cfg_bytes.value = pages
+        dut.cfg_base.value, dut.cfg_bytes.value = BASE << align, places << align
+        dut.cfg_align.value = align
         dut.cfg_wait.value = wait
         dut.cfg_session.value = SESSION
         for name, value in flags.items():
@@ -99,15 +102,18 @@ class Bench:
 
         Numbers are missing only where flushes failed.
         """
-        flush, pages = int(self.dut.cfg_flush.value), int(self.dut.cfg_bytes.value)
+        flush, places = (
+            int(self.dut.cfg_flush.value),
+            int(self.dut.cfg_bytes.value) * PAGE // self.unit,
+        )
         writes = [(write, code) for write, code in self.streamer.answered() if write.data]
         assert flush or len(writes) == len(self.streamer.writes), "a flush"
         last: dict[int, tuple[Block, int]] = {}
         tries: Counter[bytes] = Counter()
         for (write, code), block in zip(
-            writes, blocks_of((write for write, _ in writes), SESSION), strict=True
+            writes, blocks_of((write for write, _ in writes), SESSION, self.unit), strict=True
         ):
-            assert write.address == (BASE + block.number % pages) * PAGE
+            assert write.address == (BASE + block.number % places) * self.unit
             assert flush or not write.flush
             last[block.number] = block, code
             tries[write.data] += 1
@@ -143,7 +149,7 @@ class Bench:
         for (write, code), answer in zip(self.streamer.answered(), self.answers, strict=True):
             begins, *_ = islice(beats, 1 + len(write.data) // BEAT)
             if write.data:
-                (block,) = blocks_of([write], SESSION)
+                (block,) = blocks_of([write], SESSION, self.unit)
                 taken = rows[block.rows[-1]["object"]]
                 assert any(taken < asked and done < begins for asked, done in flushed)
             if write.flush and not code:
@@ -155,7 +161,7 @@ class Bench:
 async def full_blocks(dut, idle: float, stall: float, flush: int) -> None:
     """Without a time-out only full blocks leave, over the end of a ring too."""
     bench = Bench(dut)
-    await bench.start(pages=3, ring=1, flush=flush)
+    await bench.start(places=3, align=3 if idle else 0, ring=1, flush=flush)
     bench.source.set_pause_generator(harness.stalls(idle))
     bench.sums.stall = stall
     for each in (bench.streamer.sink, bench.streamer.answers):
@@ -166,13 +172,13 @@ async def full_blocks(dut, idle: float, stall: float, flush: int) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(wait=[0, 1, 900], ring=[0, 1])
-async def any_rows(dut, wait: int, ring: int) -> None:
+@cocotb.parametrize((("wait", "align"), [(0, 0), (1, 7), (900, 1), (900, 0)]), ring=[0, 1])
+async def any_rows(dut, wait: int, align: int, ring: int) -> None:
     """However rows, time-outs, syncs and failures meet: a row is in a block, in order, or lost."""
     bench = Bench(dut, fail=0.1)
     bench.sums.stall = 0.4
-    pages = random.randrange(3, 6)
-    await bench.start(pages, wait, ring=ring, flush=1)
+    places = random.randrange(3, 6)
+    await bench.start(places, wait, align, ring=ring, flush=1)
     for each in (bench.source, bench.streamer.sink, bench.streamer.answers):
         each.set_pause_generator(harness.stalls(0.4))
     for _ in range(harness.repeat(40, 5)):
@@ -185,7 +191,7 @@ async def any_rows(dut, wait: int, ring: int) -> None:
     await bench.pulse()
     await bench.settle()
     counts = [len(block.rows) for block, _ in bench.blocks()]
-    assert ring or int(dut.blocks.value) <= pages
+    assert ring or int(dut.blocks.value) <= places
     bench.check(counts)
 
 
@@ -240,18 +246,18 @@ async def time_out(dut) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(pages=[0, 1, 2], ring=[0, 1])
-async def small_regions(dut, pages: int, ring: int) -> None:
+@cocotb.parametrize(places=[0, 1, 2], align=[0, 2], ring=[0, 1])
+async def small_regions(dut, places: int, align: int, ring: int) -> None:
     """At the region's end comes its beginning, or rows are lost, and counted."""
     bench = Bench(dut)
-    await bench.start(pages, ring=ring)
+    await bench.start(places, align=align, ring=ring)
     bench.send(4 * ROWS + 3)
     await bench.taken()
     await harness.step(dut.clk, 20)
     await bench.pulse()
     await bench.settle()
     counts = [ROWS] * 4 + [3]
-    kept = counts if ring and pages else counts[:pages]
+    kept = counts if ring and places else counts[:places]
     assert bench.check(kept) == sum(counts) - sum(kept)
 
 
@@ -333,7 +339,7 @@ async def is_written_again(dut, codes: tuple[int, ...], lost: int) -> None:
 async def flush_fails(dut, ring: int, failed: int) -> None:
     """What is not known to be on the SSD gets no row, and a reader sees that a block is missing."""
     bench = Bench(dut)
-    await bench.start(pages=5, ring=ring, flush=1)
+    await bench.start(places=5, ring=ring, flush=1)
     for _ in range(4):
         # The third try is for all three blocks, or as many as there are pages up to the end.
         bench.streamer.silent = True
@@ -354,7 +360,7 @@ async def flush_fails(dut, ring: int, failed: int) -> None:
 async def begins_anew_behind_a_full_region(dut) -> None:
     """What was flushed, but found no room, is not taken for the next recording's."""
     bench = Bench(dut)
-    await bench.start(pages=2, flush=1)
+    await bench.start(places=2, flush=1)
     for blocks in (4, 6):
         bench.streamer.silent = True
         bench.send(blocks * ROWS)
@@ -378,7 +384,7 @@ async def begins_anew_behind_a_full_region(dut) -> None:
 async def begins_anew(dut) -> None:
     """Behind `restart` numbers, counters and places are those of the beginning."""
     bench = Bench(dut, fail=1.0)
-    await bench.start(pages=2)
+    await bench.start(places=2)
     bench.send(4 * ROWS)
     await bench.settle()
     assert (dut.failed.value, dut.lost.value) == (2, 4 * ROWS)

@@ -10,7 +10,7 @@ from cocotb.triggers import with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
 import harness
-from extents import PAGE, PATIENCE_US, Row, Streamer, failed, word_stream
+from extents import FILLER, PAGE, PATIENCE_US, Row, Streamer, failed, word_stream
 from forebay import spec
 from runner import simulate
 
@@ -30,9 +30,10 @@ class Bench:
         self.pages: list[tuple[int, bytes]] = []  # facts, and what was made of them
         self.due: list[Row] = []
 
-    async def start(self, page: int = 1) -> None:
-        """Reset."""
-        self.dut.cfg_page.value = page
+    async def start(self, page: int = 1, align: int = 0) -> None:
+        """Reset; `align` is of pages, a power of two."""
+        self.dut.cfg_page.value, self.dut.cfg_align.value = page, align
+        self.front = PAGE << align
         cocotb.start_soon(self.make())
         await harness.start(self.dut)
 
@@ -54,7 +55,7 @@ class Bench:
         for _ in range(count):
             wrong = random.choice([spec.ROW_SKIPPED, spec.ROW_FAILED])
             flags = spec.ROW_COUNTS | (0 if random.random() < stored else wrong)
-            address = random.randrange(1, 2**40) * PAGE
+            address = random.randrange(8, 2**40) * PAGE
             self.due.append(Row.any(flags=flags, address=address))
             self.rows.send_nowait(AxiStreamFrame([self.due[-1].pack()]))
 
@@ -70,7 +71,8 @@ class Bench:
                 assert row == due
                 continue
             (write, code), (facts, page) = next(pages)
-            assert write == (due.address - PAGE, False, page)
+            fill = FILLER * ((self.front - PAGE) // len(FILLER))
+            assert write == (due.address - self.front, False, fill + page)
             assert facts == due.pack() & (1 << len(self.dut.m_facts_tdata)) - 1
             assert row == failed(due, code)
         assert next(pages, None) is None
@@ -82,11 +84,13 @@ class Bench:
 
 
 @cocotb.test()
-@cocotb.parametrize(idle=[0.0, 0.5], stall=[0.0, 0.5], page=[0, 1])
-async def any_rows(dut, idle: float, stall: float, page: int) -> None:
+@cocotb.parametrize(
+    (("page", "align"), [(0, 0), (1, 0), (1, 1), (1, 3)]), idle=[0.0, 0.5], stall=[0.0, 0.5]
+)
+async def any_rows(dut, page: int, align: int, idle: float, stall: float) -> None:
     """Rows with and without pages keep their order; answers that are errors stand in them."""
     bench = Bench(dut, fail=0.3)
-    await bench.start(page)
+    await bench.start(page, align)
     for each in (bench.rows, bench.source):
         each.set_pause_generator(harness.stalls(idle))
     for each in (bench.streamer.sink, bench.streamer.answers, bench.out, bench.facts):

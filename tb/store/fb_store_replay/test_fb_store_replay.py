@@ -45,16 +45,18 @@ def row(data_base: int, number: int) -> Row:
 class Index:
     """Blocks in a region, and what of it is to be looked at."""
 
-    pages: int = 8
+    pages: int = 8  # each as long as a block
     blocks: int = 4
     ring: int = 0
     number: int = field(default_factory=lambda: random.getrandbits(31))
-    page: int = 0
+    page: int = 0  # of the first block, in blocks
+    align: int = field(default_factory=lambda: random.randrange(8))  # pages of a block, 2^N
     session: int = field(default_factory=lambda: random.getrandbits(64))
 
     def __post_init__(self) -> None:
         """Fill it."""
-        self.base = random.getrandbits(40) * PAGE
+        self.unit = PAGE << self.align
+        self.base = random.getrandbits(40) * self.unit
         self.data = random.randrange(1, 1 << 40) * PAGE
         self.memory: dict[int, bytes] = {}
         self.rows: list[list[Row]] = []
@@ -76,8 +78,8 @@ class Index:
 
     def read(self, address: int, length: int) -> bytes:
         """Answer a read: noise where there is no block."""
-        assert length == PAGE and (address - self.base) % PAGE == 0
-        page = (address - self.base) // PAGE
+        assert length == PAGE and (address - self.base) % self.unit == 0
+        page = (address - self.base) // self.unit
         assert 0 <= page < self.pages, "a read past the region"
         return self.memory.get(page, random.randbytes(PAGE))
 
@@ -123,7 +125,8 @@ class Bench:
         """Take another index."""
         dut = self.dut
         dut.cfg_ring.value = index.ring
-        dut.cfg_index_base.value, dut.cfg_index_bytes.value = index.base // PAGE, index.pages
+        dut.cfg_align.value, dut.cfg_index_base.value = index.align, index.base // PAGE
+        dut.cfg_index_bytes.value = index.pages << index.align
         dut.cfg_data_base.value, dut.cfg_data_bytes.value = index.data // PAGE, DATA_PAGES
         dut.cfg_session.value = index.session
         self.reader.content = index.read
@@ -143,7 +146,7 @@ class Bench:
         dut = self.dut
         await harness.step(dut.clk)
         dut.first.value, dut.last.value, dut.stream.value = first, last, STREAM
-        dut.from_block.value, dut.from_page.value = index.number, index.page
+        dut.from_block.value, dut.from_page.value = index.number, index.page << index.align
         dut.count.value, dut.go.value = count, 1
         await harness.step(dut.clk)
         dut.go.value = 0

@@ -83,13 +83,15 @@ class Bench:
     ) -> None:
         """Reset with a region of `pages` pages; taking extents is enabled.
 
-        `layout` is `page`, or `stride` in bytes; with `batch` small extents share pages.
+        `layout` is `page`, or `stride` in bytes, and `align`: the region begins at unit `base`.
+        With `batch` small extents share pages.
         """
         dut = self.dut
         self.session = uuid.UUID(bytes=random.randbytes(16), version=4)
         self.batch = batch
+        align = layout.get("align", 0)
         self.region = Region(
-            base * PAGE,
+            base * (PAGE << align),
             pages * PAGE,
             ring,
             longest=min(LONGEST, ahead // 2 or LONGEST),
@@ -98,7 +100,7 @@ class Bench:
         )
         dut.cfg_small.value, dut.cfg_wait.value = bool(batch), wait
         dut.cfg_batch.value = batch // PAGE
-        dut.cfg_page.value = layout.get("page", 0)
+        dut.cfg_page.value, dut.cfg_align.value = layout.get("page", 0), align
         dut.cfg_stride.value = layout.get("stride", 0) // PAGE
         dut.cfg_session.value = int.from_bytes(self.session.bytes, "little")
         dut.cfg_extension.value = int.from_bytes(b"raw", "little")
@@ -106,7 +108,7 @@ class Bench:
         dut.cfg_ahead.value, dut.any_durable.value = ahead // PAGE, 0
         dut.cfg_enable.value = 1
         dut.cfg_ring.value = ring
-        dut.cfg_base.value = base
+        dut.cfg_base.value = base << align
         dut.cfg_bytes.value = pages
         await harness.start(dut)
 
@@ -161,7 +163,7 @@ class Bench:
     def members(self, write: Write) -> Iterator[tuple[int, int, bytes, bytes]]:
         """Let tarfile look into a batch: yields place, length, header and payload of each.
 
-        Between two of them are zeros; the rest of the last page is empty tar headers.
+        Between two of them are zeros; the rest of the last unit is empty tar headers.
         """
         inside = write.data
         while inside.endswith(FILLER):
@@ -173,7 +175,7 @@ class Bench:
             end = stop + -member.size % BLOCK
             assert not any(write.data[stop:end])
             yield begin, member.size, write.data[member.offset : begin], write.data[begin:stop]
-        assert write.data == filled(write.data[:end])
+        assert write.data == filled(write.data[:end], self.region.unit)
         assert len(write.data) <= self.batch
 
     async def check_batches(self) -> list[list[Part]]:
@@ -251,17 +253,18 @@ def padded(length: int) -> int:
 
 
 LAYOUTS = ({}, {"page": 1}, {"stride": 2 * PAGE})
+ALIGNED = ({"align": 1}, {"page": 1, "align": 2}, {"stride": 4 * PAGE, "align": 2})
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.4], ring=[False, True], layout=LAYOUTS)
+@cocotb.parametrize(stall=[0.0, 0.4], ring=[False, True], layout=[*LAYOUTS, *ALIGNED])
 async def any_extents(dut, stall: float, ring: bool, layout: dict[str, int]) -> None:
     """Each lies where it has to, the region's end included, and its part says so."""
     bench = Bench(dut, fail=0.3)
     await bench.start(8 if ring else 40, ring, random.getrandbits(40), **layout)
     bench.stall(stall, stall)
     for _ in range(harness.repeat(14, 8)):
-        if ring or bench.region.at + 12 * PAGE < bench.region.size:
+        if ring or bench.region.at + 16 * PAGE < bench.region.size:
             bench.send(extent(random.choice([None, random.randrange(1, 7 * PAGE)])))
     # One that goes over the end, and what comes behind it.
     bench.send(extent(bench.region.size - (0 if ring else bench.region.at) + 70))
@@ -374,11 +377,12 @@ async def part_ends(dut, found: list[int]) -> None:
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.4], layout=[*LAYOUTS, {"batch": BATCH}])
+@cocotb.parametrize(stall=[0.0, 0.4], layout=[*LAYOUTS, ALIGNED[1], {"batch": BATCH}])
 async def ring_waits_for_the_index(dut, stall: float, layout: dict[str, int]) -> None:
     """No write ends further behind the newest durable extent than it may; all of them come."""
     bench = Bench(dut)
-    ahead, pages = 24 * PAGE, 100
+    # Eight units are part of what has to fit in, front, fill and the region's end among them.
+    ahead, pages = (48 * PAGE, 200) if "align" in layout else (24 * PAGE, 100)
     await bench.start(pages, True, random.getrandbits(40), ahead=ahead, **layout)
     bench.stall(stall, stall)
     base, size = bench.region.base, bench.region.size
@@ -493,11 +497,14 @@ async def full_rate(dut) -> None:
 
 # ---------------------------------------------------------------------------------------- batches
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.4], batch=[PAGE, 2 * PAGE, BATCH])
-async def any_batches(dut, stall: float, batch: int) -> None:
+@cocotb.parametrize(
+    (("batch", "align"), [(PAGE, 0), (2 * PAGE, 0), (BATCH, 0), (BATCH, 2)]),
+    stall=[0.0, 0.4],
+)
+async def any_batches(dut, batch: int, align: int, stall: float) -> None:
     """Of one byte or of more than the memory: all lie in batches, none of which is too long."""
     bench = Bench(dut, fail=0.3)
-    await bench.start(1000, batch=batch)
+    await bench.start(1000, batch=batch, align=align)
     bench.streamer.due.append(7)
     bench.stall(stall, stall)
     for length in (1, BLOCK, BLOCK + 1, MOST, MOST + 1, BEAT, 2 * MOST + 3, PAGE):

@@ -68,8 +68,8 @@ pub struct Recorded {
     pub schema: Schema,
     /// Newer extents lie over older ones.
     pub ring: bool,
-    /// What one drive refused can be read from the other one.
-    pub mirror: bool,
+    /// What one drive refused can be read from the others.
+    pub parity: bool,
     /// What of the index cannot be read.
     pub unreadable: Vec<String>,
     /// When it began, by the clock of the index records: nanoseconds since 1970.
@@ -100,7 +100,7 @@ impl Recorded {
             results: plan.recording.result_wait.is_some(),
             schema,
             ring: plan.recording.data.ring,
-            mirror: drives.array().is_some_and(|array| array.stripes().parity),
+            parity: drives.array().is_some_and(|array| array.stripes().parity),
             unreadable,
             began,
         })
@@ -139,6 +139,7 @@ pub fn make_room(
         Kind::Samples { stride } => (Mode::Samples, *stride, Format::default().extension),
         Kind::Packets => (Mode::Packets, 0, Format::default().extension),
     };
+    let usual = Format::default();
     let settings = Format {
         mode,
         stride,
@@ -146,10 +147,15 @@ pub fn make_room(
         block_bytes: block_bytes as u32,
         ring: sink.ring,
         small: matches!(sink.layout, Kind::Small { .. }),
+        // A stripe is written as a whole.
+        alignment: match stripes.filter(|stripes| stripes.parity) {
+            Some(stripes) => (stripes.stripe_unit * stripes.data_drives()) as u32,
+            None => usual.alignment,
+        },
         index: IndexSize::SmallestObject(sink.smallest),
         schema,
         key,
-        ..Format::default()
+        ..usual
     };
     let drives: Box<dyn Disk> = match stripes {
         Some(stripes) => {
@@ -174,19 +180,19 @@ fn occupied(drives: Vec<Part<'_>>) -> Failure {
     )
 }
 
-/// Where a recorder puts what a superblock has room for. The first page of the index is the schema,
-/// of a capture its head; the last one of both is kept free for their ends. With `results` rows wait
+/// Where a recorder puts what a superblock has room for. The index begins with the schema, a capture with its
+/// head; room is kept for the ends of both. With `results` rows wait
 /// for those.
 pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64) -> Recording {
     let cycles = |time: Time| u32::try_from(time / CLOCK_PERIOD).unwrap_or(u32::MAX);
-    let page = forebay_store::PAGE;
+    let unit = superblock.unit();
     let layout = match &sink.layout {
         Kind::Objects { extension } => Layout::Objects {
             extension: extension_bytes(extension.as_bytes()).unwrap_or(*b"bin\0"),
         },
         Kind::Small { extension } => Layout::Small {
             extension: extension_bytes(extension.as_bytes()).unwrap_or(*b"bin\0"),
-            batch: BATCH,
+            batch: BATCH.max(superblock.alignment),
             wait_cycles: cycles(match sink.wait_ps {
                 0 => BATCH_WAIT,
                 wait => wait.min(BATCH_WAIT_MOST),
@@ -197,19 +203,20 @@ pub fn recording(superblock: &Superblock, sink: &Sink, results: bool, time: u64)
         },
         Kind::Packets => Layout::Packets,
     };
-    let (data, index) = (superblock.data, superblock.index);
+    let index = superblock.index;
     let first = superblock.first_extent();
     Recording {
         session: superblock.session.0,
         layout,
+        alignment: superblock.alignment,
         data: Region {
             address: first,
-            bytes: data.end() - page - first,
+            bytes: superblock.data_end() - first,
             ring: superblock.ring,
         },
         index: Region {
-            address: index.at + page,
-            bytes: index.bytes - 2 * page,
+            address: index.at + unit,
+            bytes: index.bytes - 2 * unit,
             ring: superblock.index_ring,
         },
         wait_cycles: sink.wait_cycles(CLOCK_PERIOD),

@@ -120,7 +120,7 @@ impl Wanted {
             first: *self.objects.start(),
             last: *self.objects.end(),
             block: from as u32,
-            page: (page / forebay_store::PAGE) as u32 - 1,
+            page: ((page - superblock.unit()) / forebay_store::PAGE) as u32,
             blocks: (blocks.end() - from + 1) as u32,
         }
     }

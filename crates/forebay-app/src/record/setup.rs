@@ -19,7 +19,7 @@ use forebay_spec::recorder::elements;
 use forebay_spec::store::schema::{Cipher, Schema};
 use forebay_spec::store::superblock::Superblock;
 
-use forebay_store::Key;
+use forebay_store::{Key, PAGE};
 
 use crate::failure::{Failure, Result};
 use crate::home;
@@ -60,7 +60,7 @@ pub fn machine(machine: &MachineSpec, pipeline: &Pipeline, folder: &Path) -> Res
     machine.buffer_pages = pipeline.buffer.pages();
     machine.dram.clone_from(&pipeline.buffer.dram);
     machine.array.stripe_unit = pipeline.sink.chunk;
-    machine.array.parity = pipeline.sink.mirror;
+    machine.array.parity = pipeline.sink.parity;
     let chain = pipeline.chain();
     let own = home::find()?.join("rtl/pe/fb_pe_chain.sv");
     let mut put = Ok(());
@@ -209,7 +209,7 @@ pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> 
         net: net(pipeline),
         recording: super::recording(superblock, sink, results, superblock.formatted),
         packets: (sink.layout == Kind::Packets).then(|| Packets {
-            pages: CHUNK_PAGES,
+            pages: CHUNK_PAGES.max((superblock.unit() / PAGE) as u8),
             wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
         }),
         elements: pipeline.chain().cfg,

@@ -393,8 +393,8 @@ impl Summary {
         } = *recorder;
         let extents = stored.extents + skipped.extents + failed.extents;
         let told = rows.len() as u64 + rows_lost;
-        // Rows of a block that one drive of a mirror refused are lost to the recorder, and yet there.
-        let both = recorded.mirror && blocks_failed > 0 && rows.len() as u64 <= extents;
+        // Rows of a block that one drive refused are lost to the recorder, and there by the parity.
+        let both = recorded.parity && blocks_failed > 0 && rows.len() as u64 <= extents;
         // In a ring newer ones lie over older ones, and over their rows.
         if !(both && told >= extents) && (!recorded.ring || told > extents) {
             self.equal("extents", extents, "rows in the index and lost", told);

@@ -81,6 +81,7 @@ fn recording() -> Recording {
         layout: Layout::Objects {
             extension: *b"bin\0",
         },
+        alignment: 4096,
         data: Region {
             address: 1 << 20,
             bytes: 512 << 20,

@@ -256,6 +256,7 @@ fn plan() -> Plan {
         recording: Recording {
             session: [1; 16],
             layout: Layout::Samples { stride: 0 },
+            alignment: 4096,
             data: region(0),
             index: region(1 << 20),
             wait_cycles: 0,

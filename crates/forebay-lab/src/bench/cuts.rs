@@ -21,12 +21,13 @@ use forebay_model::net::{Addresses, Content, Network, Object, Objects, Settings}
 use forebay_model::{History, MICROSECOND};
 use forebay_pipeline::units::count;
 use forebay_pipeline::{Kind, Sink};
+use forebay_spec::store::PAGE_BYTES;
 use forebay_spec::store::index::{Block, Row};
 use forebay_spec::store::layout::Layout;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::VERSION;
 use forebay_store::{
-    Disk, Entry, Extent, Memory, Options, PAGE, Part, Recording, Writer, assemble, repair, verify,
+    Disk, Entry, Extent, Memory, Options, Part, Recording, Writer, assemble, repair, verify,
 };
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
@@ -38,8 +39,8 @@ use super::{SCHEMA, StoreSpec};
 /// A recording, and what it is made of.
 struct Size {
     drives: u8,
-    /// The second drive has what the first one has.
-    mirror: bool,
+    /// The last drive has the parity of the others.
+    parity: bool,
     /// Bytes of each drive.
     drive: u64,
     /// Objects of the recording.
@@ -51,7 +52,7 @@ struct Size {
 /// More than two blocks of the index.
 const SMALL: Size = Size {
     drives: 1,
-    mirror: false,
+    parity: false,
     drive: 16 << 20,
     objects: 150,
     longest: 20_000,
@@ -59,13 +60,15 @@ const SMALL: Size = Size {
 /// A ring that is gone round, large enough that its data stay near the index.
 const RING: Size = Size {
     drives: 1,
-    mirror: false,
+    parity: false,
     drive: 36 << 20,
     objects: 100,
     longest: 1_200_000,
 };
 /// Of a ring one cut is tried for N of the others: its images are larger.
 const RING_SHARE: u32 = 10;
+/// Stripe unit with parity.
+const PARITY_UNIT: u64 = 8192;
 /// Bytes that a drive keeps or loses as a whole: its logical block.
 const BLOCK: usize = 512;
 /// Each image of this number is repaired twice.
@@ -112,7 +115,7 @@ struct Scene {
     drives: Vec<Given>,
     /// To which drive, from the first event of all to the last.
     order: Vec<usize>,
-    mirror: bool,
+    parity: bool,
     rows: Vec<Row>,
     /// Blocks of its index.
     blocks: u64,
@@ -175,11 +178,11 @@ pub fn cuts(spec: &StoreSpec, drives: u8) -> Result<(Cuts, Header)> {
     layouts(spec, &Size { drives, ..SMALL })
 }
 
-/// Cuts the same on a mirror of two drives, of which one at a time is lost as well.
-pub fn mirror(spec: &StoreSpec) -> Result<Cuts> {
+/// Cuts the same where the last drive has the parity of the others; one at a time is lost as well.
+pub fn parity(spec: &StoreSpec, drives: u8) -> Result<Cuts> {
     let size = Size {
-        drives: 2,
-        mirror: true,
+        drives,
+        parity: true,
         ..SMALL
     };
     Ok(layouts(spec, &size)?.0)
@@ -245,10 +248,9 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
         .collect();
     let source = Objects::new(Addresses::default(), 9000, objects)?;
     let mut machine = machine(seed, size.drives);
-    if size.mirror {
-        // As a pipeline's `mirror` has it.
+    if size.parity {
         machine.array.parity = true;
-        machine.array.stripe_unit = PAGE;
+        machine.array.stripe_unit = PARITY_UNIT;
     }
     let mut config = config_of(&machine)?;
     let more = config
@@ -297,7 +299,7 @@ fn scene(seed: u64, layout: Kind, size: &Size, ring: bool) -> Result<(Scene, Hea
     let scene = Scene {
         order: order(&drives),
         drives,
-        mirror: size.mirror,
+        parity: size.parity,
         rows,
         blocks: promised.len() as u64,
         promised,
@@ -340,8 +342,10 @@ fn older(session: &mut Session, sink: &Sink, size: &Size) -> Result<()> {
 fn promised(recording: &recorder_port::Recording, image: &[u8]) -> Vec<u64> {
     let session = forebay_spec::store::Session(recording.session);
     let index = &image[recording.index.address as usize..];
-    let blocks = index.as_chunks::<4096>().0.iter();
+    let blocks = index.as_chunks::<PAGE_BYTES>().0.iter();
+    let blocks = blocks.step_by(recording.alignment as usize / PAGE_BYTES);
     let layout = Layout::new(VERSION, Schema::default());
+    let layout = layout.in_blocks_of(recording.alignment as usize);
     let mut sum = 0;
     blocks
         .map_while(|page| Block::parse(page, session, &layout, forebay_store::crc32c).ok())
@@ -447,13 +451,12 @@ impl Cuts {
             flushes = flushes.min(drive.history.flushes(events));
         }
         self.cuts += 1;
-        // Of a mirror both are there, the first one, or the second one.
-        let there = match (scene.mirror, number % 3) {
-            (true, 1) => 0..1,
-            (true, 2) => 1..2,
-            _ => 0..members.len(),
-        };
-        let image = match open(&members[there]) {
+        // With parity all are there, or all but one.
+        let lost = number % (members.len() + 1);
+        if scene.parity && lost < members.len() {
+            members.remove(lost);
+        }
+        let image = match open(&members) {
             Ok(image) => image,
             Err(what) => {
                 self.unreadable += 1;

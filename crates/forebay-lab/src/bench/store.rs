@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Recordings: what pages and index cost, and what a loss of power leaves.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use forebay_app::Result;
@@ -31,14 +32,17 @@ const BLOCK: u64 = 512;
 /// Most bytes in objects of this size.
 const SMALL_BYTES: u64 = 64 << 20;
 
+/// Drives of a recording with parity.
+const PARITY_DRIVES: RangeInclusive<u8> = 2..=3;
+
 /// What the bench found.
 #[derive(Debug, Default, Serialize)]
 pub struct Store {
     rates: Vec<RateRow>,
     /// Of a recording on one drive, on two, …
     cuts: Vec<Cuts>,
-    /// Of one on a mirror, where there are two drives or more.
-    mirror_cuts: Option<Cuts>,
+    /// Of one with parity on two drives, on three.
+    parity_cuts: Vec<Cuts>,
     /// Of a ring.
     ring_cuts: Option<Cuts>,
 }
@@ -122,8 +126,8 @@ pub fn store(spec: &StoreSpec) -> Result<Ran<Store>> {
             found.cuts.push(cuts);
             header = of_cuts;
         }
-        if spec.drives > 1 {
-            found.mirror_cuts = Some(cuts::mirror(spec)?);
+        for drives in PARITY_DRIVES.filter(|drives| *drives <= spec.drives) {
+            found.parity_cuts.push(cuts::parity(spec, drives)?);
         }
         found.ring_cuts = Some(cuts::ring(spec)?);
     }
@@ -221,7 +225,7 @@ impl Store {
         let mut cuts = self
             .cuts
             .iter()
-            .chain(&self.mirror_cuts)
+            .chain(&self.parity_cuts)
             .chain(&self.ring_cuts);
         self.rates.iter().all(kept) && cuts.all(Cuts::is_good)
     }
@@ -250,8 +254,11 @@ impl Found for Store {
                 more => cuts.draw(page, &format!("Losses of power, {more} drives")),
             }
         }
-        if let Some(cuts) = &self.mirror_cuts {
-            cuts.draw(page, "Losses of power, a mirror, and of one of its drives");
+        for (drives, cuts) in PARITY_DRIVES.zip(&self.parity_cuts) {
+            cuts.draw(
+                page,
+                &format!("Losses of power, {drives} drives with parity, and of one of them"),
+            );
         }
         if let Some(cuts) = &self.ring_cuts {
             cuts.draw(page, "Losses of power, a ring that is gone round");

@@ -2,7 +2,7 @@
 //! The SystemVerilog package `fb_store_rom_pkg`: what the object writer has ready-made.
 
 use super::BANNER;
-use crate::store::layout::{self, BASES, COUNT_AT, Layout, WordOf, has_base};
+use crate::store::layout::{self, BASES, BODY_AT, COUNT_AT, Layout, WordOf, has_base};
 use crate::store::page::{
     FIELD_CHARACTERS, FIELDS, FILLER, Field, HOLE, RESULT_AT, Template, WITH_RESULT, template_of,
     width_of,
@@ -284,6 +284,7 @@ fn index(out: &mut impl Write, layout: &Layout) -> Result {
     )?;
     count(out, "INDEX_ROWS", layout.rows, "")?;
     count(out, "INDEX_COUNT_AT", COUNT_AT, "")?;
+    count(out, "INDEX_BODY_AT", BODY_AT, "")?;
     count(out, "INDEX_SESSION_AT", layout.session_at(), "")?;
     count(out, "INDEX_NUMBER_AT", layout.number_at(), "")?;
     count(out, "INDEX_CRC_AT", layout.crc_at(), "")?;
@@ -324,12 +325,13 @@ fn index(out: &mut impl Write, layout: &Layout) -> Result {
         "\n  // Its words that depend on the rows: which (15-8); that of rows without a result (7), or of"
     )?;
     writeln!(out, "  // rows, times a number (6-0).")?;
-    let varying = layout.words.iter().map(|word| {
+    let varying = layout.words.iter().filter_map(|word| {
         let of = match word.of {
             WordOf::Rows(times) => times.into(),
             WordOf::Nulls => 1 << 7,
+            WordOf::Body => return None,
         };
-        (word.at as u128 / 8) << 8 | of
+        Some((word.at as u128 / 8) << 8 | of)
     });
     let varying: Vec<u128> = varying.collect();
     count(out, "INDEX_WORDS", varying.len(), "")?;

@@ -84,6 +84,7 @@ pub fn render_store(out: &mut impl Write) -> Result {
     writeln!(out, "SUPER_CRC_AT = {}", superblock::CRC_AT)?;
     writeln!(out, "SUPER_BYTES = {}", superblock::SUPER_BYTES)?;
     writeln!(out, "PARTITION_ALIGN = {}", superblock::PARTITION_ALIGN)?;
+    writeln!(out, "ALIGNMENT_MOST = {}", superblock::ALIGNMENT_MOST)?;
     writeln!(out, "RING = {}", superblock::RING)?;
     writeln!(out, "INDEX_RING = {}", superblock::INDEX_RING)?;
     writeln!(out, "CLOSED = {}", superblock::CLOSED)?;

@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x314e424600010300 "Version: Identity of the network side and version of this register map." {
+    version @ 0x000 = 0x314e424600010400 "Version: Identity of the network side and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -76,6 +76,7 @@ registers! {
         ENABLE = 0, 1, "Enable: Take whole frames, in place of datagrams with our header. May be written at any time: each frame is the one or the other from its first byte on. After 0 whole frames that have come are still taken, then what is open ends.";
         OPEN = 1, 1, "Open: A segment has begun and not ended; or enable is 0 and frames of the capture are still on their way into it. 0 after enable = 0: the capture has ended.";
         PAGES = 8, 8, "Pages: Size of a segment in pages of 4 KiB, 1 to 255: it ends before the frame that would not fit.";
+        ALIGNMENT = 16, 3, "Alignment: A segment fills a multiple of 2^N pages of 4 KiB, 4 KiB to 512 KiB: N as that of the recorder.";
         WAIT_CYCLES = 32, 32, "Wait: Cycles of the core's clock after which a segment ends at the latest; 0: it waits until it is full.";
     }
     streams @ 0x090 = 0x1 "Streams" counts "" {

@@ -7,7 +7,7 @@
 use crate::field::registers;
 
 registers! {
-    version @ 0x000 = 0x3152424600020400 "Version: Identity of the recorder and version of this register map." {
+    version @ 0x000 = 0x3152424600020500 "Version: Identity of the recorder and version of this register map." {
         PATCH = 0, 8, "Patch: Changes nothing for software.";
         MINOR = 8, 8, "Minor: Adds to the map.";
         MAJOR = 16, 16, "Major: Breaks the map.";
@@ -24,6 +24,7 @@ registers! {
         WAIT_CYCLES = 32, 32, "Wait: Cycles after which a block of the index is written with the index records that there are, counted from the oldest of them; 0: only full ones, and by `sync`.";
     }
     stride @ 0x010 = 0x0 "Stride." {
+        ALIGNMENT = 0, 3, "Alignment: All that is written begins at a multiple of 2^N pages of 4 KiB, 4 KiB to 512 KiB. Both regions, the stride and batches are multiples of it. Blocks of the index are as long, the columns in the first page; with header blocks it is left free in front of each extent, the header block at its end, and filled up behind it.";
         PAGES = 12, 20, "Pages: Without object header blocks: bytes from the beginning of an extent to that of the next, in 4 KiB; what is longer is cut there. 0: as they come.";
         RESULT_WAIT = 32, 32, "Result wait: Cycles that an index record waits for its result.";
     }
@@ -165,7 +166,7 @@ registers! {
         RESULTS = 0, 32, "Results: Which columns the index has of results, as a number that software works out of their names and types: a recording is formatted for the same ones.";
     }
     ahead @ 0x178 = 0x0 "Ahead." {
-        PAGES = 12, 52, "Pages: In a ring, bytes that data may be ahead of the newest index record that is on the SSD, or lost; 0: any number. Else at least 4 MiB and four times the stride, and at most a quarter of the region. An extent longer than half of it is cut.";
+        PAGES = 12, 52, "Pages: In a ring, bytes that data may be ahead of the newest index record that is on the SSD, or lost; 0: any number. Else at least 4 MiB, four times the stride and 32 times the alignment, and at most a quarter of the region. An extent longer than half of it is cut.";
     }
     element_status @ 0x180 [8] "Status of elements: What the processing elements say of themselves: the word of the first one of the chain, and so on. The element's documentation says what it means." {
     }

@@ -27,6 +27,8 @@ pub const OWN_BYTES: usize = 16;
 pub const BEAT_BYTES: usize = 64;
 /// Offset of the number of rows.
 pub const COUNT_AT: usize = 72;
+/// Offset of the number of bytes from the columns on; in version 1 they are always as many.
+pub const BODY_AT: usize = 40;
 /// Where in the first page of an index the schema is written once more, with a CRC32C behind it.
 pub const SCHEMA_AT: usize = PAGE_BYTES - super::schema::SCHEMA_BYTES - 4;
 /// Bytes of the bits that say which rows have a result.
@@ -107,6 +109,8 @@ pub enum WordOf {
     Rows(u8),
     /// Rows without a result.
     Nulls,
+    /// Bytes of a block from its columns on.
+    Body,
 }
 
 /// Where a column stands.
@@ -125,6 +129,8 @@ pub struct Layout {
     pub schema: Schema,
     /// Most rows of a block.
     pub rows: usize,
+    /// Bytes of a block: a page, and zeros behind it where the recording's alignment is longer.
+    pub bytes: usize,
     /// All in front of the columns in a block of [`Self::rows`] rows that all have a result, with zeros
     /// in place of what is a block's own.
     pub head: Vec<u8>,
@@ -184,6 +190,14 @@ impl Layout {
         }
     }
 
+    /// The same in blocks of N bytes, a multiple of a page.
+    #[must_use]
+    pub fn in_blocks_of(mut self, bytes: usize) -> Self {
+        self.bytes = bytes;
+        self.head = self.head_of(self.rows as u64, 0);
+        self
+    }
+
     fn version_1() -> Self {
         let at = |name: &str, kind: Kind| At {
             at: VERSION_1
@@ -205,6 +219,7 @@ impl Layout {
         Self {
             schema,
             rows: ROWS_MOST,
+            bytes: PAGE_BYTES,
             words: words
                 .map(|at| Word {
                     at,
@@ -234,6 +249,7 @@ impl Layout {
         Self {
             schema,
             rows,
+            bytes: PAGE_BYTES,
             head: framed(&message, front),
             words: places.words(message.len()),
             bases: places.bases,
@@ -286,6 +302,7 @@ impl Layout {
             let value = match word.of {
                 WordOf::Rows(times) => rows.saturating_mul(times.into()),
                 WordOf::Nulls => nulls,
+                WordOf::Body => (self.bytes - self.columns_at()) as u64,
             };
             put(&mut head, word.at, &value.to_le_bytes());
         }
@@ -344,7 +361,18 @@ impl Layout {
         self.number_at() + 4
     }
 
-    /// The first page of an index.
+    /// Bytes of a block of an index that begins with this page.
+    #[must_use]
+    pub fn block_bytes(page: &[u8; PAGE_BYTES]) -> u32 {
+        let bytes = get_u32(page, 4).saturating_add(MESSAGE_AT as u32);
+        let sizes = PAGE_BYTES as u32..=super::superblock::ALIGNMENT_MOST;
+        match bytes.is_power_of_two() && sizes.contains(&bytes) {
+            true => bytes,
+            false => PAGE_BYTES as u32,
+        }
+    }
+
+    /// The first page of an index; its message goes on to the end of a block, all zeros.
     #[must_use]
     pub fn schema_page(&self, crc: Crc) -> [u8; PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES];
@@ -369,6 +397,8 @@ impl Layout {
         });
         let fields: Vec<_> = bases.chain(columns).collect();
         put(&mut page, 0, &framed(&schema(&fields), PAGE_BYTES));
+        let message = (self.bytes - MESSAGE_AT) as u32;
+        put(&mut page, 4, &message.to_le_bytes());
         let own = self.schema.to_bytes();
         put(&mut page, SCHEMA_AT, &own);
         put(&mut page, PAGE_BYTES - 4, &crc(0, &own).to_le_bytes());
@@ -444,7 +474,12 @@ impl Places {
             at: COUNT_AT,
             of: WordOf::Rows(1),
         };
-        core::iter::once(count)
+        let body = Word {
+            at: BODY_AT,
+            of: WordOf::Body,
+        };
+        [count, body]
+            .into_iter()
             .chain(words.filter(|word| word.of != WordOf::Rows(0)))
             .collect()
     }
@@ -478,6 +513,8 @@ mod tests {
             prop_assert!(rows == ROWS_MOST || more > PAGE_BYTES, "{} rows would fit, too", rows + 1);
             let head = layout.head_of(rows as u64, 0);
             prop_assert_eq!(&head, &layout.head);
+            prop_assert_eq!(get_u64(&head, BODY_AT), (PAGE_BYTES - front) as u64);
+            prop_assert_eq!(get_u64(&layout.clone().in_blocks_of(8192).head, BODY_AT), (8192 - front) as u64);
             // So do other languages find the columns.
             let bases = (0..BASES.len()).filter(|base| has_base(&schema, *base));
             let columns = bases.count() + schema.columns().len();

@@ -3,6 +3,8 @@
 //!
 //! Hardware writes packets and padding; the host writes the first page.
 
+use alloc::vec::Vec;
+
 use super::{PAGE_BYTES, Session};
 use crate::bytes::{get_u32, put};
 
@@ -107,6 +109,28 @@ pub fn first_page(session: Session) -> [u8; PAGE_BYTES] {
     writer.page
 }
 
+/// What fills up a unit behind its first page, a block of padding: the pages with its beginning and its
+/// end, and where they lie in the unit. Readers pass over what is between.
+#[must_use]
+pub fn behind_first_page(unit: usize) -> Vec<(usize, [u8; PAGE_BYTES])> {
+    let Some(bytes) = unit.checked_sub(PAGE_BYTES).filter(|bytes| *bytes > 0) else {
+        return Vec::new();
+    };
+    let length = (bytes as u32).to_le_bytes();
+    let (mut first, mut last) = ([0; PAGE_BYTES], [0; PAGE_BYTES]);
+    put(&mut last, PAGE_BYTES - 4, &length);
+    if bytes == PAGE_BYTES {
+        first = last;
+    }
+    put(&mut first, 0, &PADDING.to_le_bytes());
+    put(&mut first, 4, &length);
+    let mut pages = Vec::from([(PAGE_BYTES, first)]);
+    if bytes > PAGE_BYTES {
+        pages.push((unit - PAGE_BYTES, last));
+    }
+    pages
+}
+
 /// One block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block<'b> {
@@ -196,7 +220,6 @@ mod tests {
     use super::*;
     extern crate std;
     use proptest::prelude::*;
-    use std::vec::Vec;
 
     fn block(kind: u32, content: &[u8]) -> Vec<u8> {
         let length = (BLOCK_BYTES + content.len()) as u32;
@@ -225,6 +248,16 @@ mod tests {
         assert!(blocks.rest().is_empty());
         let text = Session([7; 16]).text();
         assert!(page.windows(text.len()).any(|part| part == text));
+        for pages in 1..9 {
+            let mut unit = std::vec![0; pages * PAGE_BYTES];
+            unit[..PAGE_BYTES].copy_from_slice(&page);
+            for (at, page) in behind_first_page(unit.len()) {
+                unit[at..at + PAGE_BYTES].copy_from_slice(&page);
+            }
+            let mut blocks = Blocks::new(&unit);
+            assert_eq!(blocks.by_ref().count(), if pages == 1 { 3 } else { 4 });
+            assert!(blocks.rest().is_empty());
+        }
     }
 
     proptest! {

@@ -32,13 +32,17 @@ pub const PARTITION_ALIGN: u64 = 1 << 20;
 /// Bytes of the partition with the superblocks.
 pub const SUPER_BYTES: u64 = PARTITION_ALIGN;
 
-/// Least bytes that data of a ring may be ahead of the index, if these are bounded: a few writes of
-/// hardware.
-pub const AHEAD_LEAST: u64 = 4 << 20;
+/// Least bytes that data of a ring may be ahead of the index, if these are bounded, where all begins at a
+/// multiple of `unit` bytes: a few writes of hardware, half of it an extent, in front of it and behind it
+/// what is filled up, and what is left at the region's end.
+#[must_use]
+pub fn ahead_least(unit: u64) -> u64 {
+    (4 << 20).max(unit.saturating_mul(32))
+}
 
-/// Least bytes that a ring may say: software writes extents of half of it, with a header block and a page
-/// to spare.
-const AHEAD_SMALLEST: u64 = 8 * PAGE;
+/// Least alignments that a ring may say: software writes extents of half of it, with a header block and
+/// another one to spare.
+const AHEAD_SMALLEST: u64 = 8;
 
 /// Bytes of [`Superblock::key_check`].
 pub const KEY_CHECK_BYTES: usize = 8;
@@ -63,6 +67,7 @@ const FIRMWARE_AT: usize = 188;
 const NAMESPACE_AT: usize = 196;
 const AHEAD_AT: usize = 204;
 const KEY_CHECK_AT: usize = 212;
+const ALIGNMENT_AT: usize = 220;
 /// Offset of the schema.
 pub const SCHEMA_AT: usize = 256;
 
@@ -98,6 +103,7 @@ pub const FIELDS: &[(&str, usize, usize)] = &[
     ("drive_bytes", NAMESPACE_AT, 8),
     ("ahead", AHEAD_AT, 8),
     ("key_check", KEY_CHECK_AT, KEY_CHECK_BYTES),
+    ("alignment", ALIGNMENT_AT, 4),
     ("schema", SCHEMA_AT, SCHEMA_BYTES),
 ];
 
@@ -194,6 +200,9 @@ pub struct Superblock {
     pub ahead: u64,
     /// Objects share pages.
     pub small: bool,
+    /// Bytes of which all that hardware writes begins at a multiple, from [`PAGE_BYTES`] to
+    /// [`ALIGNMENT_MOST`].
+    pub alignment: u32,
     /// Index.
     pub index: Region,
     /// Data.
@@ -240,8 +249,11 @@ pub enum SuperblockError {
 }
 
 const PAGE: u64 = PAGE_BYTES as u64;
-/// Pages without which an index is none: schema, a block, end mark.
-pub const INDEX_LEAST: u64 = 3 * PAGE;
+/// Multiples of the alignment without which an index is none, schema, a block, end mark, and data: what
+/// stands in front of a payload, a payload, the trailer.
+pub const UNITS_LEAST: u64 = 3;
+/// Longest alignment.
+pub const ALIGNMENT_MOST: u32 = 512 << 10;
 
 /// How many bytes data of a ring may be ahead of its index: from `least`, or four samples if that is more, to
 /// a quarter of the data.
@@ -249,9 +261,6 @@ pub const INDEX_LEAST: u64 = 3 * PAGE;
 pub fn ahead_bounds(least: u64, stride: u64, data: u64) -> RangeInclusive<u64> {
     least.max(stride.saturating_mul(4))..=data / 4
 }
-
-/// Pages without which data are none: an extent's page, a payload, the trailer.
-pub const DATA_LEAST: u64 = 3 * PAGE;
 
 /// A file name extension: 1 to 4 letters or digits.
 #[must_use]
@@ -323,6 +332,12 @@ impl Superblock {
         if self.version > 1 {
             put(&mut page, SCHEMA_AT, &self.schema.to_bytes());
             put(&mut page, KEY_CHECK_AT, &self.key_check);
+            // Before there were others it was a page, and not said.
+            let alignment = match self.alignment {
+                alignment if u64::from(alignment) == PAGE => 0,
+                alignment => alignment,
+            };
+            put(&mut page, ALIGNMENT_AT, &alignment.to_le_bytes());
         }
         let closed = self.closed.unwrap_or(Closed { blocks: 0, end: 0 });
         let longs = [
@@ -399,6 +414,10 @@ impl Superblock {
                 0
             },
             small: flags & SMALL != 0,
+            alignment: match get_u32(page, ALIGNMENT_AT) {
+                alignment if alignment > 0 && version > 1 => alignment,
+                _ => PAGE_BYTES as u32,
+            },
             index: read_region(page, INDEX_AT),
             data: read_region(page, DATA_AT),
             stride: get_u64(page, STRIDE_AT),
@@ -436,24 +455,24 @@ impl Superblock {
                 "it is 512 or 4096 bytes",
             );
         }
+        let unit = u64::from(self.alignment);
+        if !self.alignment.is_power_of_two() || !(PAGE..=ALIGNMENT_MOST.into()).contains(&unit) {
+            let limit = "it is a power of two from 4096 to 524288";
+            return wrong("alignment", unit, limit);
+        }
         let regions = [
-            (
-                "index's first byte",
-                "index's bytes",
-                self.index,
-                INDEX_LEAST,
-            ),
-            ("data's first byte", "data's bytes", self.data, DATA_LEAST),
+            ("index's first byte", "index's bytes", self.index),
+            ("data's first byte", "data's bytes", self.data),
         ];
-        for (at, bytes, region, least) in regions {
-            if !region.at.is_multiple_of(PAGE) {
-                return wrong(at, region.at, "it is a multiple of 4096");
+        for (at, bytes, region) in regions {
+            if !region.at.is_multiple_of(unit) {
+                return wrong(at, region.at, "it is a multiple of the alignment");
             }
-            if !region.bytes.is_multiple_of(PAGE) || region.bytes < least {
+            if !region.bytes.is_multiple_of(unit) || region.bytes < UNITS_LEAST * unit {
                 return wrong(
                     bytes,
                     region.bytes,
-                    "they are 12288 or more, in pages of 4096",
+                    "they are a multiple of the alignment, three times it or more",
                 );
             }
             let end = region.at.checked_add(region.bytes);
@@ -470,19 +489,18 @@ impl Superblock {
         }
         let strided = match self.mode {
             Mode::Samples => {
-                (PAGE..=self.data.bytes).contains(&self.stride) && self.stride.is_multiple_of(PAGE)
+                (unit..=self.data.bytes).contains(&self.stride) && self.stride.is_multiple_of(unit)
             }
             _ => self.stride == 0,
         };
         if !strided {
-            let limit =
-                "it is a multiple of 4096 within the data, and 0 where there are no samples";
+            let limit = "it is a multiple of the alignment within the data, and 0 where there are no samples";
             return wrong("stride", self.stride, limit);
         }
-        let bounds = ahead_bounds(AHEAD_SMALLEST, self.stride, self.data.bytes);
+        let bounds = ahead_bounds(AHEAD_SMALLEST * unit, self.stride, self.data.bytes);
         let bounded = self.ring && bounds.contains(&self.ahead);
         if self.ahead != 0 && !(bounded && self.ahead.is_multiple_of(PAGE)) {
-            let limit = "it is 0, or in a ring a multiple of 4096, from 32768 and four samples to a quarter of the data";
+            let limit = "it is 0, or in a ring a multiple of 4096, from eight alignments and four samples to a quarter of the data";
             return wrong("bytes ahead", self.ahead, limit);
         }
         if self.mode == Mode::Packets && self.ring {
@@ -510,21 +528,21 @@ impl Superblock {
             return wrong("blocks", closed.blocks, "the index has no room for them");
         }
         let within = self.data.at <= closed.end && closed.end <= self.data.end();
-        if !within || !closed.end.is_multiple_of(PAGE) {
+        if !within || !closed.end.is_multiple_of(self.alignment.into()) {
             return wrong(
                 "data's end",
                 closed.end,
-                "it is a page's beginning in the data",
+                "it is a multiple of the alignment in the data",
             );
         }
         Ok(())
     }
 
-    /// Where the first extent may begin: in a capture behind its first page.
+    /// Where the first extent may begin: in a capture behind what is filled up from its first page on.
     #[must_use]
     pub const fn first_extent(&self) -> u64 {
         match self.mode {
-            Mode::Packets => self.data.at.saturating_add(PAGE),
+            Mode::Packets => self.data.at.saturating_add(self.unit()),
             Mode::Objects | Mode::Samples => self.data.at,
         }
     }
@@ -534,29 +552,61 @@ impl Superblock {
     #[must_use]
     pub fn usual_ahead(&self) -> u64 {
         let usual = self.data.bytes / 8 / PAGE * PAGE;
-        match self.ring && ahead_bounds(AHEAD_LEAST, self.stride, self.data.bytes).contains(&usual)
-        {
+        let least = ahead_least(self.unit());
+        match self.ring && ahead_bounds(least, self.stride, self.data.bytes).contains(&usual) {
             true => usual,
             false => 0,
         }
     }
 
-    /// Where extents of a ring may lie: the last page is kept for the trailer.
+    /// Where extents of a ring may lie: the last unit is kept for the trailer.
     #[must_use]
     pub const fn ring_region(&self) -> Region {
         let at = self.first_extent();
         Region {
             at,
-            bytes: self.data.end().saturating_sub(PAGE).saturating_sub(at),
+            bytes: self.data_end().saturating_sub(at),
         }
     }
 
-    /// Bytes in front of a payload that belong to its extent: a page, a tar header, or none.
+    /// First byte behind those where extents may lie, where the trailer finds room.
+    #[must_use]
+    pub const fn data_end(&self) -> u64 {
+        self.data.end().saturating_sub(self.unit())
+    }
+
+    /// Bytes of the alignment.
+    #[must_use]
+    pub const fn unit(&self) -> u64 {
+        self.alignment as u64
+    }
+
+    /// `bytes` up to a multiple of the alignment; `u64::MAX` where that is more than there can be.
+    #[must_use]
+    pub const fn aligned(&self, bytes: u64) -> u64 {
+        match bytes.checked_next_multiple_of(self.unit()) {
+            Some(aligned) => aligned,
+            None => u64::MAX,
+        }
+    }
+
+    /// Bytes of the header block in front of a payload: a page, a tar header, or none.
+    #[must_use]
+    pub const fn header(&self) -> u64 {
+        match self.mode {
+            Mode::Objects if self.small => tar::BYTES as u64,
+            Mode::Objects => PAGE,
+            Mode::Samples | Mode::Packets => 0,
+        }
+    }
+
+    /// Bytes in front of a payload that belong to its extent: those of the alignment, of which the last
+    /// are the header block, a tar header, or none.
     #[must_use]
     pub const fn front(&self) -> u64 {
         match self.mode {
             Mode::Objects if self.small => tar::BYTES as u64,
-            Mode::Objects => PAGE,
+            Mode::Objects => self.unit(),
             Mode::Samples | Mode::Packets => 0,
         }
     }
@@ -566,14 +616,14 @@ impl Superblock {
     pub const fn grain(&self) -> u64 {
         match self.small {
             true => tar::BYTES as u64,
-            false => PAGE,
+            false => self.unit(),
         }
     }
 
-    /// Blocks that find room in the index: not the schema's page, nor the last, for the end mark.
+    /// Blocks that find room in the index: not in place of the schema, nor of the end mark.
     #[must_use]
     pub const fn index_slots(&self) -> u64 {
-        (self.index.bytes / PAGE).saturating_sub(2)
+        (self.index.bytes / self.unit()).saturating_sub(2)
     }
 
     /// Where block `number` of the index lies.
@@ -587,7 +637,7 @@ impl Superblock {
         };
         self.index
             .at
-            .saturating_add(slot.saturating_add(1).saturating_mul(PAGE))
+            .saturating_add(slot.saturating_add(1).saturating_mul(self.unit()))
     }
 
     /// The file name extension.
@@ -615,7 +665,7 @@ mod tests {
     fn superblocks() -> impl Strategy<Value = Superblock> {
         let numbers = (
             any::<(u64, u64, [u8; 16])>(),
-            0..3u32,
+            (0..3u32, 0..8u32),
             any::<(bool, bool, bool, bool)>(),
         );
         let places = (
@@ -632,19 +682,22 @@ mod tests {
             schemas(),
         )
             .prop_map(
-                |((longs, mode, flags), (at, index, data, more), name, large, schema)| {
+                |((longs, (mode, shift), flags), (at, index, data, more), name, large, schema)| {
+                    let mode = Mode::from_number(mode).expect("0, 1 or 2");
+                    let version = 1 + (longs.0 % u64::from(VERSION)) as u32;
+                    let unit = match version > 1 {
+                        true => PAGE << shift,
+                        false => PAGE,
+                    };
+                    let (units, slots) = (data, index - 2);
                     let index = Region {
-                        at: at * PAGE,
-                        bytes: index * PAGE,
+                        at: at * unit,
+                        bytes: index * unit,
                     };
                     let data = Region {
                         at: index.end(),
-                        bytes: data * PAGE,
+                        bytes: data * unit,
                     };
-                    let mode = Mode::from_number(mode).expect("0, 1 or 2");
-                    let pages = data.bytes / PAGE;
-                    let slots = index.bytes / PAGE - 2;
-                    let version = 1 + (longs.0 % u64::from(VERSION)) as u32;
                     let encrypted = version > 1 && schema.cipher.is_some();
                     Superblock {
                         version,
@@ -665,20 +718,21 @@ mod tests {
                         ring: flags.0 && mode != Mode::Packets,
                         index_ring: flags.1,
                         ahead: match flags.0 && mode == Mode::Objects && version > 1 {
-                            true if pages >= 64 => data.bytes / 8 / PAGE * PAGE,
+                            true if units >= 64 => data.bytes / 8 / PAGE * PAGE,
                             _ => 0,
                         },
                         small: flags.3 && mode == Mode::Objects,
+                        alignment: unit as u32,
                         index,
                         data,
                         stride: match mode {
-                            Mode::Samples => PAGE * (1 + more.0 % pages),
+                            Mode::Samples => unit * (1 + more.0 % units),
                             _ => 0,
                         },
                         extension: extension(name.as_bytes()).expect("1 to 4"),
                         closed: flags.2.then(|| Closed {
                             blocks: more.1 % (slots + 1) % (1 << 32),
-                            end: data.at + PAGE * (more.2 % (pages + 1)),
+                            end: data.at + unit * (more.2 % (units + 1)),
                         }),
                         drive: Drive {
                             model: [b'm'; 40],
@@ -705,7 +759,7 @@ mod tests {
 
         #[test]
         fn whatever_is_read_can_be_used(
-            superblock in superblocks(), at in 8..128usize, bytes: [u8; 8],
+            superblock in superblocks(), at in 8..224usize, bytes: [u8; 8],
         ) {
             let mut page = superblock.to_bytes(b"", crc);
             put(&mut page, at, &bytes);
@@ -735,6 +789,7 @@ mod tests {
             index_ring: false,
             ahead: 0,
             small: false,
+            alignment: PAGE_BYTES as u32,
             index: Region {
                 at: 2 << 20,
                 bytes: 1 << 20,

@@ -334,6 +334,10 @@ impl Disk for Array<'_> {
         self.about[0].each * self.stripes().data_drives()
     }
 
+    fn is_computed(&self, at: u64) -> bool {
+        self.disk(self.stripes().place(at).0).is_none()
+    }
+
     fn read_at(&self, at: u64, mut into: &mut [u8]) -> io::Result<()> {
         within(at, into.len(), self.len())?;
         for (member, place, bytes) in self.places(at, into.len() as u64) {

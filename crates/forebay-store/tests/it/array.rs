@@ -322,6 +322,40 @@ fn a_repair_without_a_member_leaves_it_out() {
 }
 
 #[test]
+fn a_sum_that_was_not_written_makes_no_copies() {
+    let drives = drives(&[4 * MIB; 3]);
+    let array = Array::create(parts(&drives, &all(3)), stripes(8192, true), 512).expect("room");
+    array
+        .write_at(0, &vec![0; array.len() as usize])
+        .expect("room");
+    let settings = Format {
+        small: true,
+        alignment: 16_384,
+        ..Format::default()
+    };
+    format(&array, &settings).expect("room");
+    let mut writer = Writer::new(&array).expect("nothing in it");
+    let sums = drives[2].bytes();
+    for object in 0..3 {
+        let about = Extent {
+            object,
+            ..Extent::default()
+        };
+        writer.put(&about, &mut &[7; 700][..], 700).expect("room");
+    }
+    drop(writer);
+    drop(array);
+    // Power was lost before the sums came, and a member with it.
+    let left = [drives[0].bytes(), drives[1].bytes(), sums].map(Memory::new);
+    for there in [[0, 2], [0, 1]] {
+        let left = left.each_ref().map(|drive| Memory::new(drive.bytes()));
+        let array = opened(&left, &there);
+        let report = repair(&*array, Options::default(), &mut |_| true).expect("a repair ends");
+        assert_eq!(report.recovered, 3, "{there:?}: {report:?}");
+    }
+}
+
+#[test]
 fn a_member_is_replaced() {
     for missing in 0..3 {
         let mut drives = recorded(&SIZES, stripes(16 << 10, true));

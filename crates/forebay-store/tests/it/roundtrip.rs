@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use forebay_spec::store::index::{CUT, LATE, RESULT, Row, SKIPPED};
 use forebay_spec::store::schema::{Column, Schema};
 use forebay_spec::store::superblock::Mode;
-use forebay_store::{Disk, Entry, Extent, Format, Memory, Recording, Writer, format};
+use forebay_store::{Disk, Entry, Extent, Format, IndexSize, Memory, Recording, Writer, format};
 use proptest::prelude::*;
 
 /// A recording with these settings.
@@ -77,13 +77,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn objects_read_as_they_were_written(
-        items in items(), close: bool, large: bool, received: bool,
+        items in items(), close: bool, large: bool, received: bool, shift in 0..5u32, small: bool,
     ) {
         let block_bytes = if large { 4096 } else { 512 };
         let columns = [("top", "u16[5]"), ("sha", "bytes[6]"), ("box", "u8[4]")];
         let columns = columns.map(|(name, kind)| Column::new(name, kind).expect("a column"));
         let schema = Schema::new(&columns, received).expect("20 bytes");
-        let disk = fresh(8 << 20, &Format { block_bytes, schema, ..Format::default() });
+        let disk = fresh(
+            16 << 20,
+            &Format {
+                block_bytes, schema, small, alignment: 4096 << shift,
+                index: IndexSize::Rows(3000), ..Format::default()
+            },
+        );
         let result = |bytes: [u8; 20]| {
             let mut result = [0; 64];
             result[..20].copy_from_slice(&bytes);
@@ -137,8 +143,12 @@ proptest! {
     }
 
     #[test]
-    fn of_a_ring_the_newest_are_left(lengths in prop::collection::vec(0..60_000usize, 1..400)) {
-        let settings = Format { ring: true, ..Format::default() };
+    fn of_a_ring_the_newest_are_left(
+        lengths in prop::collection::vec(0..60_000usize, 1..400), shift in 0..4u32,
+    ) {
+        let alignment = 4096 << shift;
+        let settings = Format { ring: true, alignment, ..Format::default() };
+        let alignment = u64::from(alignment);
         let disk = fresh(5 << 20, &settings);
         let mut writer = Writer::new(&disk).expect("nothing in it");
         for (number, length) in lengths.iter().enumerate() {
@@ -151,9 +161,9 @@ proptest! {
         let rows = rows(&disk);
         let data = Recording::open(&disk).expect("one").superblock().data;
         // Of the newest, as many as find room where the last before the end leaves some.
-        let mut room = data.bytes - 4096 - 70_000;
+        let mut room = data.bytes - 3 * alignment - 62_000;
         let newest = lengths.iter().rev().take_while(|length| {
-            let extent = 4096 + length.div_ceil(4096) as u64 * 4096;
+            let extent = alignment + (**length as u64).next_multiple_of(alignment);
             room = room.saturating_sub(extent);
             room > 0
         });
@@ -173,8 +183,9 @@ proptest! {
     fn samples_lie_at_multiples_of_their_stride(
         lengths in prop::collection::vec(1..20_000usize, 1..80), pages in 1..4u64,
     ) {
-        let stride = pages * 4096;
-        let settings = Format { mode: Mode::Samples, stride, ..Format::default() };
+        let stride = pages * 8192;
+        let settings =
+            Format { mode: Mode::Samples, stride, alignment: 8192, ..Format::default() };
         let disk = fresh(8 << 20, &settings);
         let data = Recording::open(&disk).expect("one").superblock().data;
         let mut writer = Writer::new(&disk).expect("nothing in it");

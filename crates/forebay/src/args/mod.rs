@@ -289,7 +289,7 @@ pub struct StoreBenchArgs {
     /// Lose power so often; at each instant that there is, if that is enough; 0: not at all
     #[arg(long, value_name = "N", default_value_t = 3_000)]
     pub cuts: u32,
-    /// With one drive, and with each number of drives up to this one; from 2 on with a mirror, too
+    /// With one drive, and with each number of drives up to this one; from 2 to 3 with parity, too
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u8).range(1..=4))]
     pub drives: u8,

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use forebay_spec::store::superblock::ALIGNMENT_MOST;
 use forebay_spec::stripes::Stripes;
 
 use super::{ConsentArgs, StoreExportArgs, StoreReportArgs, StoreSqlArgs, values};
@@ -78,6 +79,9 @@ pub struct StoreFormatArgs {
     /// Bytes from one sample to the next, a multiple of 4 KiB
     #[arg(long, value_name = "SIZE", value_parser = values::pages, required_if_eq("mode", "samples"))]
     pub stride: Option<u64>,
+    /// Begin what hardware writes at multiples of this: a power of two, 4KiB to 512KiB, such as a stripe
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = alignment)]
+    pub alignment: u64,
     /// Give the index this share of the disk, in percent
     #[arg(long, value_name = "PERCENT", value_parser = values::percent,
           conflicts_with = "smallest_object")]
@@ -143,6 +147,16 @@ fn stripe_unit(text: &str) -> std::result::Result<u64, String> {
     match stripes.check() {
         Ok(()) => Ok(stripes.stripe_unit),
         Err(error) => Err(format!("{error}; choose 4KiB, 8KiB … 1MiB")),
+    }
+}
+
+/// As a recording will have it.
+fn alignment(text: &str) -> std::result::Result<u64, String> {
+    match values::pages(text)? {
+        bytes if bytes.is_power_of_two() && bytes <= ALIGNMENT_MOST.into() => Ok(bytes),
+        bytes => Err(format!(
+            "{bytes} bytes are no power of two up to 524288; give 4KiB, 8KiB … 512KiB"
+        )),
     }
 }
 

@@ -42,6 +42,7 @@ fn settings(args: &StoreFormatArgs, first: &Path) -> Format {
         ring: args.ring,
         ahead: None,
         small: args.mode == StoreMode::Small,
+        alignment: args.alignment as u32,
         index: match args.index {
             Some(percent) => IndexSize::Share(percent / 100.0),
             None => IndexSize::SmallestObject(args.smallest_object),

@@ -3,7 +3,7 @@
 
 use forebay_draw::text::{Page, seconds};
 use forebay_pipeline::units::{bytes, count};
-use forebay_store::{Array, ArrayFacts, Facts, Place, Recording, Totals};
+use forebay_store::{Array, ArrayFacts, Facts, PAGE, Place, Recording, Totals};
 use serde::Serialize;
 
 use super::disks;
@@ -25,7 +25,14 @@ pub fn show_geometry(page: &mut Page, facts: &Facts) {
         ""
     };
     let ring = if facts.ring { ", a ring" } else { "" };
-    page.field("mode", format!("{}{small}{stride}{ring}", facts.mode));
+    let aligned = match u64::from(facts.alignment) {
+        PAGE => String::new(),
+        more => format!(", aligned to {}", bytes(more)),
+    };
+    page.field(
+        "mode",
+        format!("{}{small}{stride}{ring}{aligned}", facts.mode),
+    );
     page.field("index", region(&facts.index));
     page.field("data", region(&facts.data));
     page.field("results", &facts.results);

@@ -13,8 +13,8 @@ use forebay_spec::store::superblock::Mode;
 use forebay_spec::store::tar;
 use forebay_spec::stripes::Stripes;
 use forebay_store::{
-    Disk, Entry, Extent, Format, IndexSize, Memory, Options, PAGE, Recording, Repair, Scan, Writer,
-    format, pages, repair,
+    Disk, Entry, Extent, Format, IndexSize, Memory, Options, Recording, Repair, Scan, Writer,
+    format, repair,
 };
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -33,6 +33,7 @@ struct Work {
     near: bool,
     samples: bool,
     small: bool,
+    alignment: u32,
     /// Batches go on where a block of the index is full, as in hardware.
     open: bool,
     objects: Vec<(u16, usize, bool)>,
@@ -54,6 +55,7 @@ impl Work {
         let largest = [400, 5000, 30_000, 120_000][below(random, 4) as usize];
         let count = 1 + below(random, 150);
         let open = below(random, 2) == 0;
+        let alignment = [4096, 4096, 8192, 16_384][below(random, 4) as usize];
         // In an open batch rows end with a full block only.
         let often = 1 + below(random, if open { 400 } else { 40 });
         let objects = (0..count).map(|_| {
@@ -65,6 +67,7 @@ impl Work {
             near,
             samples: kind == 2,
             small: matches!(kind, 1 | 3 | 4),
+            alignment,
             open,
             objects: objects.collect(),
             close: below(random, 2) == 0,
@@ -76,13 +79,14 @@ impl Work {
             ring: self.ring,
             ahead: self.near.then_some(160 << 10),
             small: self.small,
+            alignment: self.alignment,
             index: IndexSize::Rows(1000),
             ..Format::default()
         };
         match self.samples {
             true => Format {
                 mode: Mode::Samples,
-                stride: 8192,
+                stride: 16_384,
                 ..base
             },
             false => base,
@@ -196,7 +200,7 @@ fn whole(disk: &Memory, work: &Work, rows: &BTreeMap<(u64, u64), Row>) -> Vec<u6
     }
     let recording = Recording::open(disk).expect("a recording");
     let superblock = recording.superblock();
-    let (begin, end) = (superblock.data.at, superblock.data.end() - PAGE);
+    let (begin, end) = (superblock.data.at, superblock.data_end());
     let mut scan = Scan::new(disk, superblock);
     let mut payloads = Vec::new();
     if !work.ring {
@@ -217,7 +221,7 @@ fn whole(disk: &Memory, work: &Work, rows: &BTreeMap<(u64, u64), Row>) -> Vec<u6
                 newest = Some(found.facts.object);
                 at = found.end;
             }
-            _ if !at.is_multiple_of(PAGE) => at = pages(at),
+            _ if at != superblock.aligned(at) => at = superblock.aligned(at),
             _ => return payloads,
         }
     }
@@ -365,9 +369,9 @@ fn must(work: &Work, disk: &Volatile, promised: u64) -> Vec<u64> {
         // An object without room has a row all the same; a ring always has room.
         !work.ring
             || later.clone().all(|(_, at)| {
-                // What fills up the page behind it counts as its own.
-                own.iter()
-                    .all(|(_, o)| pages(at.end) <= o.start || o.end <= at.start)
+                // What fills up behind it counts as its own.
+                let end = at.end.next_multiple_of(work.alignment.into());
+                own.iter().all(|(_, o)| end <= o.start || o.end <= at.start)
             })
     };
     (0..promised).filter(survives).collect()
@@ -450,18 +454,21 @@ fn power_is_lost_over_three_drives_and_parity() {
 fn power_is_lost_at_each_write_of_a_small_recording() {
     let mut random = Pcg64Mcg::seed_from_u64(7);
     let layouts = [
-        (false, false, false, false, false),
-        (true, false, false, false, false),
-        (true, true, false, false, false),
-        (false, false, true, false, false),
-        (false, false, false, true, false),
-        (true, false, false, true, false),
-        (false, false, false, true, true),
-        (true, false, false, true, true),
-        (true, true, false, true, true),
-        (true, true, true, false, false),
+        (false, false, false, false, false, 4096),
+        (false, false, false, false, false, 8192),
+        (true, false, false, false, false, 4096),
+        (true, true, false, false, false, 4096),
+        (true, true, false, false, false, 8192),
+        (false, false, true, false, false, 4096),
+        (false, false, false, true, false, 4096),
+        (true, false, false, true, false, 4096),
+        (false, false, false, true, true, 4096),
+        (true, false, false, true, true, 4096),
+        (true, true, false, true, true, 4096),
+        (true, true, false, true, true, 8192),
+        (true, true, true, false, false, 4096),
     ];
-    for (ring, near, samples, small, open) in layouts {
+    for (ring, near, samples, small, open, alignment) in layouts {
         // In an open batch rows end with a full block only, and many end in one page.
         let largest = if open { 2_300 } else { 21_000 };
         let objects = (0..100)
@@ -472,6 +479,7 @@ fn power_is_lost_at_each_write_of_a_small_recording() {
             near,
             samples,
             small,
+            alignment,
             open,
             objects,
             close: true,

@@ -22,8 +22,9 @@ fn open(layout: Layout, objects: u64, behind: u64) -> Memory {
         mode: layout.mode,
         small: layout.small,
         ring: layout.ring,
+        alignment: layout.alignment,
         stride: if layout.mode == Mode::Samples {
-            4096
+            layout.alignment.into()
         } else {
             0
         },
@@ -53,26 +54,39 @@ const OBJECTS: Layout = Layout {
     mode: Mode::Objects,
     small: false,
     ring: false,
+    alignment: 4096,
 };
 const SMALL: Layout = Layout {
     mode: Mode::Objects,
     small: true,
     ring: false,
+    alignment: 4096,
 };
 const RING: Layout = Layout {
     mode: Mode::Objects,
     small: false,
     ring: true,
+    alignment: 4096,
 };
 const SAMPLES: Layout = Layout {
     mode: Mode::Samples,
     small: false,
     ring: false,
+    alignment: 4096,
 };
 const SAMPLES_RING: Layout = Layout {
     mode: Mode::Samples,
     small: false,
     ring: true,
+    alignment: 4096,
+};
+const ALIGNED: Layout = Layout {
+    alignment: 8192,
+    ..OBJECTS
+};
+const ALIGNED_RING: Layout = Layout {
+    alignment: 8192,
+    ..RING
 };
 
 fn block_at(disk: &dyn Disk, number: u64) -> u64 {
@@ -88,7 +102,15 @@ fn flip(disk: &dyn Disk, at: u64) {
 
 #[test]
 fn a_block_that_cannot_be_read_now_is_left_alone() {
-    for layout in [OBJECTS, SMALL, RING, SAMPLES, SAMPLES_RING] {
+    for layout in [
+        OBJECTS,
+        SMALL,
+        RING,
+        SAMPLES,
+        SAMPLES_RING,
+        ALIGNED,
+        ALIGNED_RING,
+    ] {
         let disk = open(layout, 130, 0);
         let all = readable(&disk, true);
         for block in 0..3 {
@@ -116,7 +138,7 @@ fn a_block_that_cannot_be_read_now_is_left_alone() {
 
 #[test]
 fn with_force_it_is_rebuilt_from_what_lies_there() {
-    for layout in [OBJECTS, SMALL, RING] {
+    for layout in [OBJECTS, SMALL, RING, ALIGNED, ALIGNED_RING] {
         let disk = open(layout, 130, 0);
         let all = readable(&disk, true);
         let at = block_at(&disk, 1);
@@ -137,7 +159,15 @@ fn with_force_it_is_rebuilt_from_what_lies_there() {
 
 #[test]
 fn a_flipped_bit_of_a_block_takes_no_record() {
-    for layout in [OBJECTS, SMALL, RING, SAMPLES, SAMPLES_RING] {
+    for layout in [
+        OBJECTS,
+        SMALL,
+        RING,
+        SAMPLES,
+        SAMPLES_RING,
+        ALIGNED,
+        ALIGNED_RING,
+    ] {
         let disk = open(layout, 130, 0);
         let all = readable(&disk, true);
         for block in 0..3 {
@@ -198,7 +228,7 @@ fn one_bad_sector_keeps_no_ring_from_opening() {
 
 #[test]
 fn an_extent_without_a_record_keeps_its_header_where_its_payload_cannot_be_read() {
-    for layout in [OBJECTS, SMALL] {
+    for layout in [OBJECTS, SMALL, ALIGNED] {
         let disk = open(layout, 10, 5);
         let (whole, expected) = (Memory::new(disk.bytes()), 15);
         mend(&whole);
@@ -208,7 +238,7 @@ fn an_extent_without_a_record_keeps_its_header_where_its_payload_cannot_be_read(
             let faulty = Faulty::new(disk.bytes(), &[address + SECTOR], EVER, false);
             let report = mend(&faulty);
             assert_eq!(report.lost, 0, "{report:?}");
-            let front = Recording::open(&disk).expect("one").superblock().front();
+            let front = Recording::open(&disk).expect("one").superblock().header();
             let (mut before, mut after) = ([0; 512], [0; 512]);
             disk.read_at(address - front, &mut before).expect("there");
             faulty
@@ -225,7 +255,7 @@ fn an_extent_without_a_record_keeps_its_header_where_its_payload_cannot_be_read(
 
 #[test]
 fn extents_of_a_sender_that_counts_anew_are_recovered() {
-    for layout in [OBJECTS, SMALL, RING] {
+    for layout in [OBJECTS, SMALL, RING, ALIGNED, ALIGNED_RING] {
         let disk = open(layout, 40, 7);
         let report = mend(&disk);
         assert_eq!(report.recovered, 7, "{layout:?}: {report:?}");
@@ -236,11 +266,11 @@ fn extents_of_a_sender_that_counts_anew_are_recovered() {
 
 #[test]
 fn a_damaged_header_is_rebuilt_from_its_index_record() {
-    for layout in [OBJECTS, SMALL, RING] {
+    for layout in [OBJECTS, SMALL, RING, ALIGNED, ALIGNED_RING] {
         let disk = open(layout, 70, 0);
         let before = disk.bytes();
         let recording = Recording::open(&disk).expect("one");
-        let front = recording.superblock().front();
+        let front = recording.superblock().header();
         let records = rows(&recording);
         for row in &records {
             // In the name, the size, the numbers of the JSON.

@@ -22,12 +22,21 @@ pub struct Layout {
     pub mode: Mode,
     pub small: bool,
     pub ring: bool,
+    pub alignment: u32,
 }
 
 /// All of them.
-pub const LAYOUTS: [Layout; 7] = {
+pub const LAYOUTS: [Layout; 12] = {
     const fn layout(mode: Mode, small: bool, ring: bool) -> Layout {
-        Layout { mode, small, ring }
+        aligned(mode, small, ring, 4096)
+    }
+    const fn aligned(mode: Mode, small: bool, ring: bool, alignment: u32) -> Layout {
+        Layout {
+            mode,
+            small,
+            ring,
+            alignment,
+        }
     }
     [
         layout(Mode::Objects, false, false),
@@ -37,6 +46,11 @@ pub const LAYOUTS: [Layout; 7] = {
         layout(Mode::Samples, false, false),
         layout(Mode::Samples, false, true),
         layout(Mode::Packets, false, false),
+        aligned(Mode::Objects, false, false, 8192),
+        aligned(Mode::Objects, false, true, 16_384),
+        aligned(Mode::Objects, true, true, 16_384),
+        aligned(Mode::Samples, false, true, 8192),
+        aligned(Mode::Packets, false, false, 16_384),
     ]
 };
 
@@ -47,6 +61,7 @@ pub fn record(layout: Layout, random: &mut Pcg64Mcg) -> Vec<u8> {
         mode: layout.mode,
         small: layout.small,
         ring: layout.ring,
+        alignment: layout.alignment,
         stride: if layout.mode == Mode::Samples {
             8192
         } else {
