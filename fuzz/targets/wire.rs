@@ -67,6 +67,7 @@ fn settings(head: &[u8; 8]) -> Settings {
             most_bytes: 1518,
             response: quanta(head[7]),
         }),
+        ..Settings::default()
     }
 }
 
