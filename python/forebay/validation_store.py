@@ -119,7 +119,7 @@ def table(reports: Path) -> tuple[str, int] | None:
     lines = rate_lines(report)
     for drives, cuts in enumerate(report["cuts"], 1):
         lines += cut_lines("" if drives == 1 else f", {drives} drives", cuts)
-    for drives, cuts in enumerate(report["parity_cuts"], 2):
+    for drives, cuts in enumerate(report.get("parity_cuts", []), 2):
         where = f", {drives} drives with parity, of which one is lost as well"
         lines += cut_lines(where, cuts, every=False)
     lines += ring_lines(report["ring_cuts"])

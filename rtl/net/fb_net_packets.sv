@@ -97,6 +97,7 @@ module fb_net_packets
   logic [UnitBits-1:0] below;  // bits of a place in it
   logic [UnitBits-1:0] used_q, free_q;  // in the last unit, and free there: a cycle old
   logic [LeftBits-1:0] padding, left_q, padding_q;
+  logic closes_q;  // what is left ends with the next beat
   logic fits, due, waited_q;
 
   assign block = 13'((16'(s_frame) + 16'd3) >> 2) + 13'(PCAPNG_PACKET_BYTES / 4) +
@@ -127,7 +128,7 @@ module fb_net_packets
   logic busy_q;  // what came before `more` fell is not yet through
   logic [WordBits-1:0] words;  // of the frame in this beat
   logic [8*PCAPNG_LOST_BYTES-1:0] option;
-  logic [31:0] total;
+  logic [31:0] total, filled;  // bytes of the block, or of the one that fills up
   logic [LostBits-1:0] lost_q;
 
   assign active = more || busy_q;
@@ -137,14 +138,15 @@ module fb_net_packets
   assign begins = state_q == HEADER && s_valid && fits && !(open && waited_q) && head_free;
   assign words = WordBits'((8'(s_bytes) + 8'd3) >> 2);
   assign ends_here = !lossy_q && words < WordBits'(Words);
-  assign total = state_q == PADDING ? 32'({padding_q, 2'd0}) : {17'd0, block_q, 2'd0};
+  assign total = {17'd0, block_q, 2'd0};
+  assign filled = 32'({padding_q, 2'd0});
   // Code, length, 64 bits, and the end of all options.
   assign option = {32'd0, 64'(lost_q), 16'd8, PCAPNG_LOST_OPTION};
 
   assign s_ready = state_q == FRAME && m_ready;
   assign placed = s_valid && s_ready && s_last;
   assign m_open = state_q == HEADER && !open;
-  assign m_close = state_q == PADDING && left_q <= LeftBits'(Words);
+  assign m_close = state_q == PADDING && closes_q;
 
   always_comb begin : compose
     m_valid = 1'b1;
@@ -178,7 +180,8 @@ module fb_net_packets
         if (m_close) m_bytes = {left_q[WordBits-1:0], 2'd0};
         for (int i = 0; i < int'(Words); i++) begin
           if (first_q && i == 0) m_data[32*i+:32] = PCAPNG_PADDING;
-          else if ((first_q && i == 1) || LeftBits'(i + 1) == left_q) m_data[32*i+:32] = total;
+          else if ((first_q && i == 1) || (closes_q && WordBits'(i + 1) == left_q[WordBits-1:0]))
+            m_data[32*i+:32] = filled;
         end
       end
     endcase
@@ -197,6 +200,7 @@ module fb_net_packets
     unique case (state_q)
       HEADER: begin
         left_q <= padding;
+        closes_q <= padding <= LeftBits'(Words);
         padding_q <= padding;
         first_q <= 1'b1;
         if (due) state_q <= PADDING;
@@ -214,8 +218,9 @@ module fb_net_packets
       TAIL:  if (moves) state_q <= HEADER;
       default:
       if (moves) begin
-        first_q <= 1'b0;
-        left_q  <= left_q - LeftBits'(Words);
+        first_q  <= 1'b0;
+        left_q   <= left_q - LeftBits'(Words);
+        closes_q <= left_q <= LeftBits'(2 * Words);
         if (m_close) begin
           state_q <= HEADER;
           open <= 1'b0;

@@ -259,6 +259,8 @@ module fb_store_index
 
   send_e send_q;
   logic [PageBits-1:0] at_q, left_q;  // page of the oldest block; pages from there to the end
+  // Of these, pages of a block and of the group, and the page of the block that is sent; a cycle late.
+  logic [PageBits-1:0] unit_q, span_q, place_q;
   logic [PAGE_SHIFT+(1<<ALIGN_BITS)-1:0] body_q;  // bytes of a block from its columns on
   logic [Blocks-1:0][RowBits:0] rows_q, null_rows_q;  // of each full block
   logic any_end, any_last_q;
@@ -275,6 +277,7 @@ module fb_store_index
   logic   again_q;  // behind the region's end comes its beginning
   logic ends_q, few_q;  // `left_q` is 0, or less than Blocks; a cycle late
   logic settled_q;  // `left_q` has not changed since
+  logic [PageBits-1:0] step;  // pages of the blocks that leave and have a place
   logic summed_q, ends, none, lose, counts_lost, last_try, give_up, moves, steps, last, last_block;
   count_t candidates, group, places, leaving, placed;
   logic [31:0] sum_q;
@@ -302,6 +305,7 @@ module fb_store_index
       send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
   assign counts_lost = lose || (bad_q && leaving != '0);
   assign placed = lose && none ? '0 : leaving;
+  assign step = placed == '0 ? '0 : lose ? unit_q : span_q;
 
   fb_common_lutram #(
       .Width($bits(page_t) + 1),
@@ -350,8 +354,7 @@ module fb_store_index
     m_axis_wr_tdata  = composed;
     if (flush_q || send_q == ADDRESS) begin
       m_axis_wr_tdata = '0;
-      m_axis_wr_tdata[USER_ADDRESS_LSB+:64] =
-          flush_q ? '0 : {at_q + (PageBits'(sent_q) << cfg_align), PAGE_SHIFT'(0)};
+      m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = flush_q ? '0 : {place_q, PAGE_SHIFT'(0)};
       m_axis_wr_tdata[USER_WRITE_FLUSH_BIT] = cfg_flush && (flush_q || last_block);
     end
   end
@@ -378,8 +381,11 @@ module fb_store_index
       {any_durable, durable} <= lose ? {any_end, last_end} : {any_last_q, last_end_q};
 
     // A block that is given up keeps its place; one without room has none.
-    at_q   <= at_q + (PageBits'(placed) << cfg_align);
-    left_q <= left_q - (PageBits'(placed) << cfg_align);
+    at_q <= at_q + step;
+    left_q <= left_q - step;
+    unit_q <= PageBits'(1) << cfg_align;
+    span_q <= PageBits'(group_q) << cfg_align;
+    place_q <= at_q + (PageBits'(sent_q) << cfg_align);
     blocks <= blocks + 32'(placed);
     if (counts_lost) begin
       lost   <= lost + 64'(oldest_rows);

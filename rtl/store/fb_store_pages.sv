@@ -64,7 +64,7 @@ module fb_store_pages
   logic [63:0] unit;  // bytes of the alignment
   logic [UnitBits-1:0] front, fill_q;  // beats that fill up, of a write and of this one
   logic inside_q;  // the address of a page has gone out
-  logic fills;  // what fills up is next
+  logic fills_q;  // what fills up is next
 
   assign paged = cfg_page && (s_axis_row_tdata.flags & (ROW_SKIPPED | ROW_FAILED)) == '0;
   assign m_facts_tvalid = s_axis_row_tvalid && paged && room && places_ready;
@@ -105,14 +105,13 @@ module fb_store_pages
   );
 
   assign m_axis_wr_tvalid = s_axis_page_tvalid && (inside_q || place_valid);
-  assign m_axis_wr_tlast = inside_q && !fills && s_axis_page_tlast;
-  assign s_axis_page_tready = inside_q && !fills && m_axis_wr_tready;
-  assign fills = fill_q != '0;
+  assign m_axis_wr_tlast = inside_q && !fills_q && s_axis_page_tlast;
+  assign s_axis_page_tready = inside_q && !fills_q && m_axis_wr_tready;
 
   always_comb begin : compose
     m_axis_wr_tdata = s_axis_page_tdata;
     // Counted down to a multiple of a block.
-    if (fills) m_axis_wr_tdata = fb_store_rom_pkg::FILLER[{-fill_q[2:0], 3'b0}+:8];
+    if (fills_q) m_axis_wr_tdata = fb_store_rom_pkg::FILLER[{-fill_q[2:0], 3'b0}+:8];
     if (!inside_q) begin
       m_axis_wr_tdata = '0;
       m_axis_wr_tdata[USER_ADDRESS_LSB+:64] = place;
@@ -151,7 +150,8 @@ module fb_store_pages
     front <= (UnitBits'(PageBeats) << cfg_align) - UnitBits'(PageBeats);
     if (m_axis_wr_tvalid && m_axis_wr_tready) begin
       inside_q <= !m_axis_wr_tlast;
-      fill_q   <= inside_q ? fill_q - UnitBits'(fills) : front;
+      fill_q   <= inside_q ? fill_q - 1'b1 : front;
+      fills_q  <= inside_q ? fills_q && fill_q != UnitBits'(1) : cfg_align != '0;
     end
     if (takes != leaves) waiting <= takes ? waiting + 1'b1 : waiting - 1'b1;
     if (rst) begin

@@ -25,7 +25,7 @@ module fb_store_replay
     input wire clk,
     input wire rst,
 
-    input wire cfg_ring,  // behind the index's last page comes its first
+    input wire cfg_ring,  // behind the index's last block comes its first
     input wire [ALIGN_BITS-1:0] cfg_align,  // pages from a block to the next, a power of two
     input wire [63:PAGE_SHIFT] cfg_index_base,  // first byte of the region for blocks
     input wire [63:PAGE_SHIFT] cfg_index_bytes,  // its size
@@ -92,7 +92,8 @@ module fb_store_replay
   logic scan_side_q;  // half that is gone through
   logic [1:0] full_q;  // halves with a block to be gone through
   logic [31:0] left_q, number_q;  // blocks to be read; the number that is due
-  logic [PageBits-1:0] page_q, next_page;
+  logic [PageBits-1:0] page_q, next_q;  // the one behind it is a cycle late
+  logic ends_q;  // that is none
   logic [BeatBits-1:0] beat_q;
   logic [31:0] due_sum_q;  // as the block says
   logic [RowBits:0] rows_q;  // the same
@@ -101,7 +102,6 @@ module fb_store_replay
   logic moves, at_head, good, begins, emptied, stops_q;
 
   assign begins = go && !busy;
-  assign next_page = page_q + (PageBits'(1) << cfg_align);
   assign m_axis_rdcmd_tvalid = read_q == ASK;
   assign s_axis_rd_tready = read_q == TAKE && crc_ready;
   assign moves = s_axis_rd_tvalid && s_axis_rd_tready;
@@ -158,8 +158,8 @@ module fb_store_replay
           side_q <= !side_q;
           number_q <= number_q + 1'b1;
           blocks <= blocks + 1'b1;
-          page_q <= next_page;
-          if (next_page == cfg_index_bytes) begin
+          page_q <= next_q;
+          if (ends_q) begin
             page_q <= '0;
             if (!cfg_ring) left_q <= '0;
           end
@@ -173,6 +173,8 @@ module fb_store_replay
       page_q   <= PageBits'(from_page);
       blocks   <= '0;
     end
+    next_q  <= page_q + (PageBits'(1) << cfg_align);
+    ends_q  <= next_q == cfg_index_bytes;
     stops_q <= busy && (stops_q || stop);
     if (rst) begin
       read_q <= REST;

@@ -22,7 +22,8 @@
 // Latency:     1 cycle from the first beat to its address, 2 to itself, then none.
 // Throughput:  64 bytes a cycle, and two cycles for each write, five for the first one of a part with
 //              `cfg_ahead`; the beats of headers, and those that fill up blocks and pages.
-// Limits:      `restart` only while `waiting` is 0 and nothing comes; else settings are steady.
+// Limits:      `restart` only while `waiting` is 0 and nothing comes; else settings are steady. Region,
+//              stride, batches and WriteBeats are multiples of the alignment.
 //              A part has less than 4 GiB, and half of `cfg_ahead` at most; an extent that is longer
 //              has several. A batch has 1 MiB.
 //              One part more than Depth may wait for its answer, it rests in the register of the
@@ -48,7 +49,7 @@ module fb_store_write
     input wire                  cfg_small,    // batches; no page and no stride then
     input wire                  cfg_page,     // leave room in front of each extent; no stride then
     input wire [ALIGN_BITS-1:0] cfg_align,    // pages of the alignment, a power of two
-    input wire [ 31:PAGE_SHIFT] cfg_batch,    // most bytes of a batch, a page to a write
+    input wire [ 31:PAGE_SHIFT] cfg_batch,    // most bytes of a batch, up to a write
     input wire [          31:0] cfg_wait,     // cycles from a batch's beginning to its end; 0: any
     input wire [ 31:PAGE_SHIFT] cfg_stride,   // from an extent to the next; 0: as they come
     input wire [ 63:PAGE_SHIFT] cfg_base,     // first byte of the region

@@ -541,8 +541,10 @@ impl NetPort {
         packets: Packets,
         alignment: u64,
     ) -> Result<(), Error> {
-        if packets.pages == 0 {
-            let limit = "1 to 255 can be";
+        // It fills up its last unit.
+        let pages = u64::from(packets.pages).next_multiple_of(1 << alignment.min(8));
+        if packets.pages == 0 || u8::try_from(pages).is_err() {
+            let limit = "1 to 255 can be, up to a multiple of the alignment";
             return Err(Error::parameter(
                 "pages of a capture segment",
                 packets.pages,

@@ -16,8 +16,8 @@ use crate::reader::Recording;
 use crate::voids::Cover;
 use crate::{Disk, Form, PAGE, Result, crc32c, grains};
 
-/// Bytes of blocks that are read at once.
-const CHUNK: u64 = 1 << 20;
+/// Blocks that are read at once.
+const CHUNK: u64 = 256;
 /// Blocks behind the last good one that are looked at for more. Of a group of blocks that have one flush
 /// a loss of power leaves any, and a recorder gives blocks up: not this number in a row.
 const LOOK: u64 = 1024;
@@ -166,11 +166,10 @@ struct Blocks {
 impl Blocks {
     /// N of them from byte `at` on, each as long as the alignment.
     fn read(disk: &dyn Disk, at: u64, count: u64, unit: u64) -> Self {
-        let mut bytes = vec![0; (count * unit) as usize];
         let mut blocks = Self::default();
-        if disk.read_at(at, &mut bytes).is_ok() {
-            let pages = bytes.as_chunks::<PAGE_BYTES>().0.iter();
-            blocks.pages = pages.step_by(unit as usize / PAGE_BYTES).copied().collect();
+        let mut bytes = vec![0; (count * PAGE) as usize];
+        if unit == PAGE && disk.read_at(at, &mut bytes).is_ok() {
+            blocks.pages = bytes.as_chunks().0.to_vec();
             return blocks;
         }
         for (number, at) in (at..)
@@ -190,18 +189,13 @@ impl Blocks {
     }
 }
 
-/// Blocks that are read at once.
-fn in_chunk(superblock: &Superblock) -> u64 {
-    CHUNK / superblock.unit()
-}
-
 /// Goes through slots from the first on; `see` says whether to go on.
 fn each_slot(disk: &dyn Disk, form: &Form, mut see: impl FnMut(u64, &[u8; PAGE_BYTES]) -> bool) {
     let slots = form.index_slots();
     let first = form.index.at + form.unit();
     let mut slot = 0;
     while slot < slots {
-        let count = in_chunk(form).min(slots - slot);
+        let count = CHUNK.min(slots - slot);
         let blocks = Blocks::read(disk, first + slot * form.unit(), count, form.unit());
         for page in &blocks.pages {
             if !see(slot, page) {
@@ -337,7 +331,7 @@ impl Index {
                 }
                 let extent = Bounds::of(form, row);
                 // Those of a block that is missing lie between its neighbours': none, where these share a
-                // page.
+                // unit.
                 let behind = form.aligned(extent.end);
                 if let (true, Some(next)) = (gap, oldest)
                     && form.aligned(next) != behind
@@ -362,7 +356,7 @@ impl Index {
                 } else if row.stored() && ahead.touches(&range) {
                     mask.overtaken |= 1 << bit;
                 }
-                // What fills up the page behind it is newer, too; and one that failed may lie there in part.
+                // What fills up its unit behind it is newer, too; and one that failed may lie there in part.
                 cover.add(range.start..behind);
             }
         }
@@ -511,9 +505,10 @@ pub(crate) fn stride_of(disk: &dyn Disk, form: &Form) -> Result<u64> {
         }
         true
     });
-    let usable = stride.is_multiple_of(PAGE) && stride > 0 && stride <= form.data.bytes;
+    let unit = form.unit();
+    let usable = stride.is_multiple_of(unit) && stride > 0 && stride <= form.data.bytes;
     // A single sample says nothing of the stride, and needs none.
-    let most = form.data.bytes - form.data.bytes % PAGE;
+    let most = form.data.bytes - form.data.bytes % unit;
     Ok(if usable { stride } else { most })
 }
 
@@ -608,7 +603,7 @@ impl Rows<'_> {
                 self.number
             };
             let left = (self.recording.index.head - self.number).min(slots.saturating_sub(slot));
-            let count = in_chunk(superblock).min(left).max(1);
+            let count = CHUNK.min(left).max(1);
             let at = superblock.block_at(self.number);
             self.chunk = Blocks::read(self.recording.disk, at, count, superblock.unit());
             self.chunk_first = self.number;

@@ -13,7 +13,7 @@ use forebay_spec::store::{PAGE_BYTES, Session, tar};
 use crate::block::corrected;
 use crate::disk::{flush, write};
 use crate::draft::Draft;
-use crate::extent::facts_of;
+use crate::extent::{facts_of, read_front};
 use crate::index::check_row;
 use crate::reader::Recording;
 use crate::scan::{Found, See};
@@ -138,12 +138,23 @@ pub(crate) fn write_fill(disk: &dyn Disk, superblock: &Superblock, found: &Found
     write_fillers(disk, found.at..found.payload - superblock.header())?;
     let grain = superblock.grain() as usize;
     let used = found.facts.length as usize % grain;
-    let (mut last, at) = (vec![0; grain], found.end - grain as u64);
-    if used == 0 || disk.read_at(at, &mut last).is_err() {
+    if used == 0 {
         return Ok(());
     }
-    pad(&mut last[used..], superblock.mode);
-    write(disk, at, &last)
+    // The rest of the unit is not read: what cannot be read there may be written all the same.
+    let at = found.end - grain as u64;
+    let page = grain.min(PAGE_BYTES);
+    let last = used / page * page;
+    let behind = last + page;
+    let mut bytes = vec![0; page];
+    if disk.read_at(at + last as u64, &mut bytes).is_ok() {
+        pad(&mut bytes[used - last..], superblock.mode);
+        write(disk, at + last as u64, &bytes)?;
+    }
+    match superblock.mode {
+        Mode::Objects => write_fillers(disk, at + behind as u64..found.end),
+        Mode::Samples | Mode::Packets => Ok(()),
+    }
 }
 
 /// Writes the headers that make files of a hole.
@@ -178,7 +189,7 @@ fn lost_headers(session: Session, hole: &Range<u64>) -> Vec<(u64, [u8; tar::BYTE
         .collect()
 }
 
-/// Takes out of the holes what fills up a page behind small objects, and says where that is to be.
+/// Takes out of the holes what fills up a unit behind small objects, and says where that is to be.
 ///
 /// Where a hole goes on behind the page, what is no filling may be part of what was lost: it stays.
 pub(crate) fn take_fills(
@@ -239,7 +250,12 @@ pub(crate) fn mend_headers(draft: &Draft<'_>, taken: &Cover, see: See<'_>) -> Re
             continue;
         }
         let facts = facts_of(superblock, &row);
-        let facts = match superblock.small {
+        // What stands there may be the header block of another object, whose name and numbers are its own.
+        let own = |there: Facts| {
+            let place = |facts: &Facts| (facts.session, facts.stream, facts.object, facts.offset);
+            place(&there) == place(&facts)
+        };
+        let facts = match superblock.small || !read_front(superblock, front).is_none_or(own) {
             true => facts,
             false => with_rest(facts, &page),
         };

@@ -6,7 +6,8 @@ use forebay_spec::store::index::Block;
 use forebay_spec::store::layout::Layout;
 use forebay_spec::store::page::Facts;
 use forebay_spec::store::superblock::{
-    Drive, KEY_CHECK_BYTES, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock, VERSION,
+    ALIGNMENT_MOST, Drive, KEY_CHECK_BYTES, Mode, PARTITION_ALIGN, Region, SUPER_BYTES, Superblock,
+    VERSION,
 };
 
 use crate::disk::read;
@@ -272,10 +273,25 @@ fn complaints(
     all
 }
 
+/// The alignment that the first page of the index says, or, where that is damaged, its first block.
+fn alignment_of(disk: &dyn Disk, table: &Table, schema_page: &[u8; PAGE_BYTES]) -> u32 {
+    let said = Layout::block_bytes(schema_page);
+    let alignments = (0..).map(|shift| (PAGE_BYTES as u32) << shift);
+    let mut alignments = alignments.take_while(|bytes| *bytes <= ALIGNMENT_MOST);
+    let begins = |bytes: &u32| {
+        let page = page_at(disk, table.index.at.saturating_add(u64::from(*bytes)));
+        page.is_ok_and(|page| Layout::body_of(&page) == Some(*bytes))
+    };
+    match Layout::schema_of(schema_page, crc32c) {
+        Some(_) => said,
+        None => alignments.find(begins).unwrap_or(said),
+    }
+}
+
 /// What the superblock must have said, from the partition table and the first pages.
 fn rebuild(disk: &dyn Disk, table: &Table, copies: &[Copy; 2]) -> Result<Superblock> {
     let schema_page = page_at(disk, table.index.at).unwrap_or([0; PAGE_BYTES]);
-    let alignment = Layout::block_bytes(&schema_page);
+    let alignment = alignment_of(disk, table, &schema_page);
     let page_of = |at| page_at(disk, at).unwrap_or([0; PAGE_BYTES]);
     // The header block of a small object is the first, that of another the last in front of its payload.
     let first = page_of(table.data.at.saturating_add(u64::from(alignment) - PAGE));

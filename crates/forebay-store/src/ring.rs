@@ -184,6 +184,7 @@ impl Ring {
             self.head = recording.superblock().aligned(self.next);
         }
         let head = recording.blocks();
+        self.end_run_before(recording, head);
         for block in head..head + recording.index.doubtful {
             self.add_broken(recording, block, false);
         }
@@ -224,14 +225,12 @@ impl Ring {
             return;
         }
         run.ends = true;
-        let times = |number| {
-            let block = recording.block(number).ok();
-            let rows = block.into_iter().flat_map(|block| block.rows);
-            rows.filter(|row| row.counts()).map(|row| row.time)
-        };
-        let first = times(last + 1).min().unwrap_or(self.time);
-        run.times = *run.times.start()..=first.max(*run.times.start());
-        self.time = self.time.max(times(block - 1).max().unwrap_or(0));
+        let times = (last + 1..block).filter_map(|number| recording.block(number).ok());
+        // Also those of index records that are void say when they were written.
+        let times = times.flat_map(|block| block.rows.map(|row| row.time));
+        let newest = times.max().unwrap_or(0).max(self.time);
+        run.times = *run.times.start()..=newest.max(*run.times.start());
+        self.time = newest;
     }
 
     /// Whether anything stays that lies behind the newest extent: then it is older.

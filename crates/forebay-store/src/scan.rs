@@ -62,7 +62,8 @@ impl Seen {
     /// written in full its pages and its sum make such.
     pub fn drop_copies(&mut self, recording: &Recording<'_>) {
         let computed = |found: &Found| recording.disk.is_computed(found.payload - 1);
-        if !self.whole.iter().any(computed) {
+        let partial = self.partial.iter().map(|(found, _)| found);
+        if !self.whole.iter().chain(partial).any(computed) {
             return;
         }
         let name = |found: &Found| {
@@ -75,8 +76,9 @@ impl Seen {
             rows.map(|(_, _, row)| ((row.stream, row.object, row.offset), row.time, row.crc32c));
         let there = self.whole.iter().filter(|found| !computed(found));
         let known: HashSet<_> = rows.chain(there.map(name)).collect();
-        self.whole
-            .retain(|found| !computed(found) || !known.contains(&name(found)));
+        let keep = |found: &Found| !computed(found) || !known.contains(&name(found));
+        self.whole.retain(keep);
+        self.partial.retain(|(found, _)| keep(found));
     }
 
     fn settle(&mut self, mut partial: Vec<(Found, State)>, unreadable: Vec<Range<u64>>) {

@@ -78,7 +78,12 @@ class Index:
         self.first = max(0, self.head - of.slots) if of.index_ring else 0
         inside = slots[(slots >= self.first) & (slots < self.head)]
         self.numbers = np.sort(inside)
-        self.pages = disk.map(of.index.at + of.unit, len(slots) * of.unit)
+        # Of a block all is in its first page.
+        self.pages = (
+            disk.map(of.index.at + PAGE, len(slots) * PAGE)
+            if of.unit == PAGE
+            else self._read(0, len(slots)).reshape(-1)
+        )
         self._voids = self._find_voids() if of.ring else None
 
     def _scan(self) -> np.ndarray:
@@ -110,14 +115,16 @@ class Index:
         """Pages of slots; one that the disk does not give is nothing but zeros."""
         unit = self._of.unit
         at = self._of.index.at + (slot + 1) * unit
+        if unit > PAGE and count != 1:
+            pages = [self._read(slot + one, 1) for one in range(count)]
+            return np.concatenate(pages) if pages else np.zeros((0, PAGE), np.uint8)
         try:
-            data = self._disk.read(at, count * unit)
+            data = self._disk.read(at, count * PAGE)
         except StoreError:
             if count > 1:
                 return np.concatenate([self._read(slot + one, 1) for one in range(count)])
             data = b""
-        blocks = np.frombuffer(data.ljust(count * unit, b"\0"), np.uint8).reshape(-1, unit)
-        return blocks[:, :PAGE]
+        return np.frombuffer(data.ljust(count * PAGE, b"\0"), np.uint8).reshape(-1, PAGE)
 
     def _slot(self, number: Number) -> Number:
         return number % self._of.slots if self._of.index_ring else number
@@ -141,7 +148,7 @@ class Index:
         """
         schema = self._of.schema
         for number in self.numbers.tolist():
-            page = self.pages[self._slot(number) * self._of.unit :][:PAGE]
+            page = self.pages[self._slot(number) * PAGE :][:PAGE]
             at = schema.valid_at
             valid = None if at is None else page[at : at + ROWS_MOST // 8]
             yield columns_of(page, schema), valid
@@ -189,7 +196,7 @@ class Index:
                     for part in self._of.window(behind):
                         window.add(*part)
                 # Those of a block that is missing lie between its neighbours': none, where these
-                # share a page.
+                # share a unit.
                 if oldest is not None and gap and self._of.aligned(oldest) != behind:
                     for part in self._of.between(behind, oldest):
                         cover.add(*part)

@@ -113,7 +113,7 @@ class Superblock:
 
     @property
     def first_extent(self) -> int:
-        """Where the first extent may begin: in a capture behind its first page."""
+        """Where the first extent may begin: in a capture behind its first unit."""
         return self.data.at + (self.unit if self.mode == "packets" else 0)
 
     def between(self, start: int, end: int) -> list[tuple[int, int]]:
@@ -123,7 +123,7 @@ class Superblock:
         return [(start, end)] if start <= end else [(start, last), (first, end)]
 
     def window(self, behind: int) -> list[tuple[int, int]]:
-        """Return what data without an index record may lie on, behind the page of the newest."""
+        """Return what data without an index record may lie on, behind the unit of the newest."""
         first, last = self.first_extent, self.data.end - self.unit
         end = min(max(behind, first), last) + self.ahead
         return self.between(behind, end if end < last else first + end - last)

@@ -150,7 +150,7 @@ def frames(count: int) -> list[Frame]:
 
 @cocotb.test()
 @cocotb.parametrize(
-    (("pages", "align"), [(0, 0), (2, 0), (2, 1), (16, 0), (64, 4)]), ready=[1.0, 0.5]
+    (("pages", "align"), [(0, 0), (2, 0), (2, 1), (16, 0), (64, 4), (128, 7)]), ready=[1.0, 0.5]
 )
 async def any_frames(dut, pages: int, align: int, ready: float) -> None:
     """Frames of any size make chunks that scapy reads, however slow the reader is."""

@@ -100,6 +100,19 @@ async def any_rows(dut, page: int, align: int, idle: float, stall: float) -> Non
 
 
 @cocotb.test()
+async def longest_unit(dut) -> None:
+    """512 KiB are filled up in front of a page, too."""
+    bench = Bench(dut)
+    await bench.start(1, 7)
+    for _ in range(2):
+        bench.due.append(
+            Row.any(flags=spec.ROW_COUNTS, address=random.randrange(128, 2**40) * PAGE)
+        )
+        bench.rows.send_nowait(AxiStreamFrame([bench.due[-1].pack()]))
+    await bench.check()
+
+
+@cocotb.test()
 async def nobody_takes_rows(dut) -> None:
     """Answers are taken all the same: what is behind them may be what lets rows go on."""
     bench = Bench(dut)

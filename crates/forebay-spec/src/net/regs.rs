@@ -75,7 +75,7 @@ registers! {
     packets @ 0x080 "Packets: Capture of whole frames: all that the MAC delivers except damaged, too short, too long and pause frames. ARP and ping are still answered." {
         ENABLE = 0, 1, "Enable: Take whole frames, in place of datagrams with our header. May be written at any time: each frame is the one or the other from its first byte on. After 0 whole frames that have come are still taken, then what is open ends.";
         OPEN = 1, 1, "Open: A segment has begun and not ended; or enable is 0 and frames of the capture are still on their way into it. 0 after enable = 0: the capture has ended.";
-        PAGES = 8, 8, "Pages: Size of a segment in pages of 4 KiB, 1 to 255: it ends before the frame that would not fit.";
+        PAGES = 8, 8, "Pages: Size of a segment in pages of 4 KiB, 1 to 255: it ends before the frame that would not fit. Filled up to the alignment it has 255 at most, too.";
         ALIGNMENT = 16, 3, "Alignment: A segment fills a multiple of 2^N pages of 4 KiB, 4 KiB to 512 KiB: N as that of the recorder.";
         WAIT_CYCLES = 32, 32, "Wait: Cycles of the core's clock after which a segment ends at the latest; 0: it waits until it is full.";
     }

@@ -372,6 +372,14 @@ impl Layout {
         }
     }
 
+    /// Bytes of a block that begins with this page, if it looks like one: its message's and its body's.
+    #[must_use]
+    pub fn body_of(page: &[u8; PAGE_BYTES]) -> Option<u32> {
+        let front = u64::from(get_u32(page, 4)) + MESSAGE_AT as u64;
+        let bytes = get_u64(page, BODY_AT).checked_add(front)?;
+        u32::try_from(bytes).ok()
+    }
+
     /// The first page of an index; its message goes on to the end of a block, all zeros.
     #[must_use]
     pub fn schema_page(&self, crc: Crc) -> [u8; PAGE_BYTES] {

@@ -76,7 +76,7 @@ pub struct StoreFormatArgs {
     /// How data lie there
     #[arg(long, value_enum, default_value = "objects")]
     pub mode: StoreMode,
-    /// Bytes from one sample to the next, a multiple of 4 KiB
+    /// Bytes from one sample to the next, a multiple of the alignment
     #[arg(long, value_name = "SIZE", value_parser = values::pages, required_if_eq("mode", "samples"))]
     pub stride: Option<u64>,
     /// Begin what hardware writes at multiples of this: a power of two, 4KiB to 512KiB, such as a stripe

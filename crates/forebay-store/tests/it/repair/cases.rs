@@ -292,6 +292,18 @@ fn a_damaged_header_is_rebuilt_from_its_index_record() {
         }
         assert!(!mend(&disk).changed);
     }
+    // That of another object in its place: of this one nothing is known that is not in the index.
+    let disk = open(RING, 70, 0);
+    let records = rows(&Recording::open(&disk).expect("one"));
+    let mut other = [0; 4096];
+    disk.read_at(records[50].address - 4096, &mut other)
+        .expect("there");
+    disk.write_at(records[3].address - 4096, &other)
+        .expect("there");
+    assert_eq!(mend(&disk).headers_mended, 1);
+    let facts = Recording::open(&disk).expect("one").facts(&records[3]);
+    let facts = facts.expect("it matches").expect("objects have some");
+    assert_eq!((facts.sequence, facts.epoch), (0, 0));
     // Noise in place of a page: what the index does not have is not made up.
     let disk = open(OBJECTS, 3, 0);
     let row = rows(&Recording::open(&disk).expect("one"))[1];
@@ -302,6 +314,42 @@ fn a_damaged_header_is_rebuilt_from_its_index_record() {
     disk.read_at(row.address - 4096, &mut page).expect("there");
     let facts = Facts::parse(&page, &Schema::default()).expect("a page");
     assert_eq!((facts.object, facts.sequence, facts.epoch), (1, 0, 0));
+}
+
+#[test]
+fn blocks_of_another_round_keep_out_of_each_other() {
+    let disk = Memory::new(vec![0; 5 << 20]);
+    let settings = Format {
+        ring: true,
+        ..Format::default()
+    };
+    format(&disk, &settings).expect("room");
+    let data = Recording::open(&disk).expect("one").superblock().data;
+    let mut writer = Writer::new(&disk).expect("nothing in it");
+    // Round and round, in blocks of 40.
+    let objects = (data.bytes / 8192) * 11 / 4;
+    for number in 0..objects {
+        let about = Extent {
+            object: number,
+            time: number,
+            ..Extent::default()
+        };
+        let payload = vec![number as u8; 3000];
+        writer.put(&about, &mut &payload[..], 3000).expect("room");
+        if number % 40 == 39 {
+            writer.sync().expect("memory");
+        }
+    }
+    writer.close().expect("memory");
+    let all = readable(&disk, true);
+    let oldest = rows(&Recording::open(&disk).expect("one"))[0].object / 40;
+    assert!(oldest > 2, "blocks whose records are all void lie between");
+    for block in [0, oldest] {
+        let at = block_at(&disk, block);
+        disk.write_at(at, &[0x5a; 4096]).expect("there");
+    }
+    mend(&disk);
+    assert_eq!(readable(&disk, true), all);
 }
 
 #[test]
