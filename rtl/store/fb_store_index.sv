@@ -279,7 +279,8 @@ module fb_store_index
   logic settled_q;  // `left_q` has not changed since
   logic [PageBits-1:0] step;  // pages of the blocks that leave and have a place
   logic summed_q, ends, none, lose, counts_lost, last_try, give_up, moves, steps, last, last_block;
-  count_t candidates, group, places, leaving, placed;
+  logic leaves, keeps;  // the oldest ones leave the memory; they have a place
+  count_t candidates, group, places, going, leaving, placed;
   logic [31:0] sum_q;
   logic [RowBits:0] oldest_rows;
   logic [USER_DATA_BITS-1:0] composed;
@@ -301,11 +302,13 @@ module fb_store_index
   assign lose = settled_q && full_q != '0 && (none || (losing_q != '0 && !ends));
   assign last_try = tries_q == 3'(Tries - 1);
   assign give_up = bad_q && alone_q != '0 && last_try;
-  assign leaving = lose ? count_t'(1) :
-      send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up) ? group_q : '0;
+  assign leaves = lose || (send_q == ANSWERS && unanswered_q == '0 && (!bad_q || give_up));
+  assign keeps = leaves && !(lose && none);
+  assign going = lose ? count_t'(1) : group_q;
+  assign leaving = leaves ? going : '0;
   assign counts_lost = lose || (bad_q && leaving != '0);
-  assign placed = lose && none ? '0 : leaving;
-  assign step = placed == '0 ? '0 : lose ? unit_q : span_q;
+  assign placed = keeps ? going : '0;
+  assign step = keeps ? (lose ? unit_q : span_q) : '0;
 
   fb_common_lutram #(
       .Width($bits(page_t) + 1),
