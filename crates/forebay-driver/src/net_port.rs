@@ -563,7 +563,10 @@ impl NetPort {
     /// # Errors
     /// The bus's; where the recorder takes nothing in that time.
     pub fn end_packets(&self, bus: &mut dyn Bus, limit: Duration) -> Result<(), Error> {
-        self.registers.write(bus, regs::packets::OFFSET, 0)?;
+        // What has come goes into segments as long as before.
+        let packets = self.registers.read(bus, regs::packets::OFFSET)?;
+        let ending = regs::packets::ENABLE.set(packets, 0);
+        self.registers.write(bus, regs::packets::OFFSET, ending)?;
         let ended = crate::poll::wait(bus, limit, |bus| {
             let packets = self.registers.read(bus, regs::packets::OFFSET)?;
             Ok((regs::packets::OPEN.get(packets) == 0).then_some(()))
