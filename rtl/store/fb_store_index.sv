@@ -259,7 +259,7 @@ module fb_store_index
 
   send_e send_q;
   logic [PageBits-1:0] at_q, left_q;  // page of the oldest block; pages from there to the end
-  // Of these, pages of a block and of the group, and the page of the block that is sent; a cycle late.
+  // Pages of a block, and of the group; where the block that is sent goes. A cycle late.
   logic [PageBits-1:0] unit_q, span_q, place_q;
   logic [PAGE_SHIFT+(1<<ALIGN_BITS)-1:0] body_q;  // bytes of a block from its columns on
   logic [Blocks-1:0][RowBits:0] rows_q, null_rows_q;  // of each full block

@@ -92,8 +92,8 @@ module fb_store_replay
   logic scan_side_q;  // half that is gone through
   logic [1:0] full_q;  // halves with a block to be gone through
   logic [31:0] left_q, number_q;  // blocks to be read; the number that is due
-  logic [PageBits-1:0] page_q, next_q;  // the one behind it is a cycle late
-  logic ends_q;  // that is none
+  logic [PageBits-1:0] page_q, next_q;  // of this block; of the next one, a cycle late
+  logic ends_q;  // the next one would lie behind the region
   logic [BeatBits-1:0] beat_q;
   logic [31:0] due_sum_q;  // as the block says
   logic [RowBits:0] rows_q;  // the same

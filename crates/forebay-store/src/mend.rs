@@ -151,10 +151,7 @@ pub(crate) fn write_fill(disk: &dyn Disk, superblock: &Superblock, found: &Found
         pad(&mut bytes[used - last..], superblock.mode);
         write(disk, at + last as u64, &bytes)?;
     }
-    match superblock.mode {
-        Mode::Objects => write_fillers(disk, at + behind as u64..found.end),
-        Mode::Samples | Mode::Packets => Ok(()),
-    }
+    write_fillers(disk, at + behind as u64..found.end)
 }
 
 /// Writes the headers that make files of a hole.

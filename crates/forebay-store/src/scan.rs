@@ -58,8 +58,8 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Drops copies of other extents that are computed for a missing member: of a stripe that was not
-    /// written in full its pages and its sum make such.
+    /// Drops extents that are only copies of others. Where power was lost before the parity of a stripe was
+    /// written, the bytes that are computed for a missing member may be those that another member has.
     pub fn drop_copies(&mut self, recording: &Recording<'_>) {
         let computed = |found: &Found| recording.disk.is_computed(found.payload - 1);
         let partial = self.partial.iter().map(|(found, _)| found);

@@ -270,7 +270,7 @@ impl<'d> Writer<'d> {
         grains(length as u64, self.recording.grain())
     }
 
-    /// Fills up what lies behind a batch of small objects.
+    /// Fills up a batch of small objects to the next multiple of the alignment.
     fn fill_up(&mut self) -> Result<()> {
         while self.recording.small && !self.head.is_multiple_of(self.recording.unit()) {
             write(self.disk, self.head, &page::FILLER)?;

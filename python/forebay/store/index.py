@@ -81,7 +81,7 @@ class Index:
         # Of a block all is in its first page.
         self.pages = (
             disk.map(of.index.at + PAGE, len(slots) * PAGE)
-            if of.unit == PAGE
+            if of.alignment == PAGE
             else self._read(0, len(slots)).reshape(-1)
         )
         self._voids = self._find_voids() if of.ring else None
@@ -113,7 +113,7 @@ class Index:
 
     def _read(self, slot: int, count: int) -> np.ndarray:
         """Pages of slots; one that the disk does not give is nothing but zeros."""
-        unit = self._of.unit
+        unit = self._of.alignment
         at = self._of.index.at + (slot + 1) * unit
         if unit > PAGE and count != 1:
             pages = [self._read(slot + one, 1) for one in range(count)]

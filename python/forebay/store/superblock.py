@@ -45,8 +45,8 @@ class Superblock:
         Bytes that data of a ring may be ahead of the newest index record; 0: any number.
     small : bool
         Objects share pages.
-    unit : int
-        The alignment: bytes of which all that hardware writes begins at a multiple.
+    alignment : int
+        Bytes of which all that hardware writes begins at a multiple.
     index, data : Region
         Where they lie.
     stride : int
@@ -76,7 +76,7 @@ class Superblock:
     index_ring: bool
     ahead: int
     small: bool
-    unit: int
+    alignment: int
     index: Region
     data: Region
     stride: int
@@ -95,43 +95,43 @@ class Superblock:
         """Bytes in front of a payload: a unit whose end is its header, a tar header, or none."""
         if self.mode != "objects":
             return 0
-        return BLOCK if self.small else self.unit
+        return BLOCK if self.small else self.alignment
 
     @property
     def grain(self) -> int:
         """Bytes; payloads begin at multiples of it, and are padded to them."""
-        return BLOCK if self.small else self.unit
+        return BLOCK if self.small else self.alignment
 
     def aligned(self, place: int) -> int:
         """Return the next multiple of the alignment."""
-        return -(-place // self.unit) * self.unit
+        return -(-place // self.alignment) * self.alignment
 
     @property
     def slots(self) -> int:
         """Blocks that find room in the index: not in place of the schema, nor of the end mark."""
-        return self.index.bytes // self.unit - 2
+        return self.index.bytes // self.alignment - 2
 
     @property
     def first_extent(self) -> int:
         """Where the first extent may begin: in a capture behind its first unit."""
-        return self.data.at + (self.unit if self.mode == "packets" else 0)
+        return self.data.at + (self.alignment if self.mode == "packets" else 0)
 
     def between(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return the bytes from `start` to `end` of a ring's data: two ranges where it wraps."""
-        first, last = self.first_extent, self.data.end - self.unit
+        first, last = self.first_extent, self.data.end - self.alignment
         start, end = (min(max(place, first), last) for place in (start, end))
         return [(start, end)] if start <= end else [(start, last), (first, end)]
 
     def window(self, behind: int) -> list[tuple[int, int]]:
         """Return what data without an index record may lie on, behind the unit of the newest."""
-        first, last = self.first_extent, self.data.end - self.unit
+        first, last = self.first_extent, self.data.end - self.alignment
         end = min(max(behind, first), last) + self.ahead
         return self.between(behind, end if end < last else first + end - last)
 
     def block_at(self, number: int) -> int:
         """Where block `number` of the index lies."""
         slot = number % self.slots if self.index_ring else number
-        return self.index.at + (slot + 1) * self.unit
+        return self.index.at + (slot + 1) * self.alignment
 
 
 class BadSuperblockError(ValueError):
@@ -199,7 +199,7 @@ def parse(page: bytes) -> Superblock:
         index_ring=bool(flags & layout.INDEX_RING),
         ahead=_number(page, "ahead") if version > 1 else 0,
         small=bool(flags & layout.SMALL),
-        unit=(_number(page, "alignment") if version > 1 else 0) or PAGE,
+        alignment=(_number(page, "alignment") if version > 1 else 0) or PAGE,
         index=Region(_number(page, "index_at"), _number(page, "index_bytes")),
         data=Region(_number(page, "data_at"), _number(page, "data_bytes")),
         stride=_number(page, "stride"),
@@ -226,7 +226,7 @@ def check(of: Superblock) -> None:
         The first that does not.
     """
     _require(of.block_bytes in (512, 4096), "logical block", of.block_bytes, "it is 512 or 4096")
-    unit = of.unit
+    unit = of.alignment
     good = PAGE <= unit <= layout.ALIGNMENT_MOST and unit & (unit - 1) == 0
     _require(good, "alignment", unit, "it is a power of two from 4096 to 524288")
     for name, region in (("index", of.index), ("data", of.data)):

@@ -129,7 +129,7 @@ pub struct Layout {
     pub schema: Schema,
     /// Most rows of a block.
     pub rows: usize,
-    /// Bytes of a block: a page, and zeros behind it where the recording's alignment is longer.
+    /// Bytes of a block: the recording's alignment. All is in the first page; the rest has no meaning.
     pub bytes: usize,
     /// All in front of the columns in a block of [`Self::rows`] rows that all have a result, with zeros
     /// in place of what is a block's own.
@@ -380,7 +380,7 @@ impl Layout {
         u32::try_from(bytes).ok()
     }
 
-    /// The first page of an index; its message goes on to the end of a block, all zeros.
+    /// The first page of an index. Its message is as long as a block; behind the page it has no meaning.
     #[must_use]
     pub fn schema_page(&self, crc: Crc) -> [u8; PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES];

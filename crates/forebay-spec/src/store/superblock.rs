@@ -332,7 +332,7 @@ impl Superblock {
         if self.version > 1 {
             put(&mut page, SCHEMA_AT, &self.schema.to_bytes());
             put(&mut page, KEY_CHECK_AT, &self.key_check);
-            // Before there were others it was a page, and not said.
+            // Recordings of before there was a field for it have a page, and 0 here.
             let alignment = match self.alignment {
                 alignment if u64::from(alignment) == PAGE => 0,
                 alignment => alignment,

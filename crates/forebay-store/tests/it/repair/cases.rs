@@ -89,6 +89,16 @@ const ALIGNED_RING: Layout = Layout {
     ..RING
 };
 
+const EACH: [Layout; 7] = [
+    OBJECTS,
+    SMALL,
+    RING,
+    SAMPLES,
+    SAMPLES_RING,
+    ALIGNED,
+    ALIGNED_RING,
+];
+
 fn block_at(disk: &dyn Disk, number: u64) -> u64 {
     let recording = Recording::open(disk).expect("a recording");
     recording.superblock().block_at(number)
@@ -102,15 +112,7 @@ fn flip(disk: &dyn Disk, at: u64) {
 
 #[test]
 fn a_block_that_cannot_be_read_now_is_left_alone() {
-    for layout in [
-        OBJECTS,
-        SMALL,
-        RING,
-        SAMPLES,
-        SAMPLES_RING,
-        ALIGNED,
-        ALIGNED_RING,
-    ] {
+    for layout in EACH {
         let disk = open(layout, 130, 0);
         let all = readable(&disk, true);
         for block in 0..3 {
@@ -159,15 +161,7 @@ fn with_force_it_is_rebuilt_from_what_lies_there() {
 
 #[test]
 fn a_flipped_bit_of_a_block_takes_no_record() {
-    for layout in [
-        OBJECTS,
-        SMALL,
-        RING,
-        SAMPLES,
-        SAMPLES_RING,
-        ALIGNED,
-        ALIGNED_RING,
-    ] {
+    for layout in EACH {
         let disk = open(layout, 130, 0);
         let all = readable(&disk, true);
         for block in 0..3 {
@@ -350,6 +344,33 @@ fn blocks_of_another_round_keep_out_of_each_other() {
     }
     mend(&disk);
     assert_eq!(readable(&disk, true), all);
+}
+
+#[test]
+fn the_alignment_is_known_without_superblocks() {
+    for layout in [
+        ALIGNED,
+        ALIGNED_RING,
+        Layout {
+            alignment: 32_768,
+            ..SAMPLES
+        },
+    ] {
+        let disk = open(layout, 80, 0);
+        let all = readable(&disk, true);
+        let superblock = *Recording::open(&disk).expect("one").superblock();
+        // Both superblocks, then the schema as well.
+        for places in [
+            1 << 20..2 << 20,
+            superblock.index.at..superblock.index.at + 4096,
+        ] {
+            let noise = vec![0x5a; (places.end - places.start) as usize];
+            disk.write_at(places.start, &noise).expect("there");
+            let found = *Recording::open(&disk).expect("one").superblock();
+            assert_eq!(found.alignment, layout.alignment, "{layout:?}");
+            assert_eq!(readable(&disk, true), all, "{layout:?}");
+        }
+    }
 }
 
 #[test]
