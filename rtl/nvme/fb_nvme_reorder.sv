@@ -40,7 +40,7 @@ module fb_nvme_reorder
     output logic timed_out,  // pulse
     output logic timed_out_write,
     output logic [DRIVE_BITS-1:0] timed_out_drive,
-    output logic [Drives-1:0] lost,  // drives with a command that has timed out
+    output logic [Drives-1:0] lost,  // drives to be done without
     input wire [DRIVES_MOST-1:0] offline,  // drives that will complete nothing more
 
     // From fb_nvme_submit: the next command of a ring.
@@ -197,7 +197,7 @@ module fb_nvme_reorder
   assign found = look_noted_q.known ? look_noted_q.result : found_q;
 
   // What became of it.
-  logic open, over, rejected, gone, covered, failed, bad;
+  logic open, over, rejected, gone, covered, refused, failed, bad;
   logic [DRIVE_BITS-1:0] drive;
   logic [ CODE_BITS-1:0] code;
   // A flush that was asked for has a result of its own, also where the command had none.
@@ -205,9 +205,13 @@ module fb_nvme_reorder
   assign drive = (Drives > 1 && flushing_q) ? flush_drive : entry_q.drive;
   assign gone = Drives > 1 && offline[drive];
   assign open = !rejected && found.progress == OPEN;
-  assign over = !(open && !halted && !gone) && !(found.progress == DONE_EARLY && !look_q.early);
-  // What the one drive that parity stands for has not done of a write is no loss.
-  assign covered = open && gone && cfg.degraded && look_q.write;
+  assign over = !((open || refused) && !halted && !gone) &&
+      !(found.progress == DONE_EARLY && !look_q.early);
+  // What the one drive that parity stands for has not done of a write is no loss. Where all are there,
+  // a write that one refuses waits until that one is done without.
+  assign covered = !rejected && gone && cfg.degraded && look_q.write;
+  assign refused = Drives > 1 && !rejected && !open && found.error && look_q.write && cfg.parity &&
+      offline == '0;
   assign failed = !rejected && !covered && found.error;
   assign bad = rejected ? entry_q.size[CODE_BITS-1:0] != ERR_OK : failed;  // code is not ERR_OK
   assign code = rejected ? entry_q.size[CODE_BITS-1:0] : covered ? ERR_OK : found.code;
@@ -299,7 +303,8 @@ module fb_nvme_reorder
       .cycles(cfg.timeout),
       .look(look_q.valid && !look_q.early),
       .look_write(look_q.write),
-      .look_open(open),
+      .look_open(open || refused),
+      .look_refused(refused),
       .look_drive(drive),
       .step(act),
       .step_write(look_q.write),

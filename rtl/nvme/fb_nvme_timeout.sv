@@ -7,7 +7,8 @@
 //              one command cannot be trusted with the pages of the others, so with one drive the
 //              queue is halted at once, until a reset. With several drives software has as long
 //              again to cut the drive off the bus and to call it offline; then its commands fail,
-//              and those of the others go on. If it does not, the queue is halted after all.
+//              and those of the others go on. If it does not, the queue is halted after all. A drive
+//              that has refused a command for which another can stand is lost at once.
 // Latency:     a time-out is two cycles after the timer's end.
 // Limits:      one number of cycles for all commands.
 // Does not implement: what becomes of the commands (fb_nvme_reorder).
@@ -28,6 +29,7 @@ module fb_nvme_timeout
     input wire                  look,
     input wire                  look_write,
     input wire                  look_open,
+    input wire                  look_refused,  // it is open because its drive must be done without
     input wire [DRIVE_BITS-1:0] look_drive,
     // A command of a ring is answered, or goes on to wait for a flush.
     input wire                  step,
@@ -36,7 +38,7 @@ module fb_nvme_timeout
     output logic                  timed_out,        // pulse
     output logic                  timed_out_write,
     output logic [DRIVE_BITS-1:0] timed_out_drive,
-    output logic [    Drives-1:0] lost,             // drives with a command that has timed out
+    output logic [    Drives-1:0] lost,             // drives to be done without
     output logic                  halted
 );
 
@@ -44,7 +46,7 @@ module fb_nvme_timeout
   logic [1:0] open_q, ended_q, expired;
   logic [1:0][31:0] timer_q;
   logic [1:0][DRIVE_BITS-1:0] drive_q;
-  logic enabled_q, halt;
+  logic enabled_q, halt, refused;
   always_ff @(posedge clk) begin
     for (int unsigned i = 0; i < 2; i++) begin
       if (look && look_write == 1'(i)) begin
@@ -53,9 +55,9 @@ module fb_nvme_timeout
       end
       if (rst || (step && step_write == 1'(i))) open_q[i] <= 1'b0;
       // Both begin anew: a lost drive does not halt the queue through the other ring at once.
-      timer_q[i] <= (open_q[i] && !timed_out) ? timer_q[i] - 1'b1 : cycles;
+      timer_q[i] <= (open_q[i] && !timed_out && !refused) ? timer_q[i] - 1'b1 : cycles;
       // A cycle late: what was waited for may just have come.
-      ended_q[i] <= timer_q[i] == '0 && enabled_q;
+      ended_q[i] <= timer_q[i] == '0 && enabled_q && !refused;
     end
     enabled_q <= cycles != '0;
     halted <= (halted || halt) && !rst;
@@ -68,12 +70,15 @@ module fb_nvme_timeout
   if (Drives == 1) begin : gen_one
     assign lost = halted;
     assign halt = timed_out;
+    assign refused = look && look_refused;
   end else begin : gen_many
     localparam int unsigned IndexBits = $clog2(Drives);
     always_ff @(posedge clk) begin
       if (timed_out) lost[IndexBits'(timed_out_drive)] <= 1'b1;
+      if (refused) lost[IndexBits'(look_drive)] <= 1'b1;
       if (rst) lost <= '0;
     end
+    assign refused = look && look_refused && !lost[IndexBits'(look_drive)];
     assign halt = timed_out && lost[IndexBits'(timed_out_drive)];
   end
 

@@ -175,15 +175,51 @@ def test_a_capture_with_parity(forebay: Run, tmp_path: Path) -> None:
     assert found == [found[0]] * 4 and len(found[0]) == report["offered"]["count"]
 
 
-def test_a_drive_fails(forebay: Run, tmp_path: Path) -> None:
-    """What is written meanwhile counts as failed; what the others have of it can be read."""
-    one, _, three = with_parity(tmp_path, 3)
-    words = ("--generate", "2MiB", "--object", "70KiB", "--fault", "1/fail=0x280@write:9999")
-    answer = forebay("record", tmp_path / "x.toml", *words, "-o", "json", code=BAD_RESULT)
-    report = answer.report
-    assert report["failed"]["count"] == 30 and report["rows_lost"] == 30 and not report["wrong"]
-    listed = forebay("store", "ls", one, three, "--rows", "-o", "json").report
-    assert len(listed["extents"]) == 30
+FAILING = ("--generate", "4MiB", "--object", "70KiB", "--timeout-cycles", "60000")
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory: pytest.TempPathFactory, forebay: Run) -> list[bytes]:
+    """Return what is sent to the drives that fail, from ones that do not."""
+    here = tmp_path_factory.mktemp("sent")
+    with_parity(here, 3)
+    forebay("record", here / "x.toml", *FAILING, "--extract", here / "files")
+    return [(here / f"files/object-{number}.bin").read_bytes() for number in range(59)]
+
+
+@pytest.mark.parametrize(
+    ("drive", "fault"),
+    [
+        (0, "drop@lba=2000..65536"),
+        (1, "fail=0x280@lba=2000..65536"),
+        (1, "drop@flush"),
+        (2, "fail=0x280@write"),
+    ],
+)
+def test_a_drive_fails(
+    forebay: Run, tmp_path: Path, sent: list[bytes], drive: int, fault: str
+) -> None:
+    """The recording goes on without it, whole, and what is on it is not believed any more."""
+    paths = with_parity(tmp_path, 3)
+    words = ("record", tmp_path / "x.toml", *FAILING, "--fault", f"{drive}/{fault}:9999")
+    report = forebay(*words, "-o", "json").report
+    assert report["missing"] == drive and not report["wrong"] and report["closed"]
+    assert report["failed"]["count"] == report["rows_lost"] == report["skipped"]["count"] == 0
+    (complaint,) = holds([path for path in paths if path != paths[drive]], sent)
+    assert "its bytes come from the parity" in complaint
+    info = forebay("store", "info", *paths, "-o", "json").report
+    assert info["array"]["members"][drive] is None
+    assert any(f"{paths[drive]} is left out" in one for one in info["complaints"])
+
+
+def test_two_drives_fail(forebay: Run, tmp_path: Path) -> None:
+    """What the second one refuses counts as failed."""
+    with_parity(tmp_path, 3)
+    faults = ("--fault", "1/fail=0x280@write:9999", "--fault", "0/fail=0x280@lba=1000..65536:9999")
+    words = ("--generate", "2MiB", "--object", "70KiB", *faults, "-o", "json")
+    report = forebay("record", tmp_path / "x.toml", *words, code=BAD_RESULT).report
+    assert report["missing"] in (0, 1) and not report["wrong"]
+    assert report["failed"]["count"] > 0 and report["whole_objects"] < 30
 
 
 @pytest.mark.nightly

@@ -36,6 +36,14 @@ pub enum Error {
     /// The driver refused a command, or the drive did.
     #[error(transparent)]
     Command(forebay_driver::Error),
+    /// A drive is lost, and the others could not be told before it was done without.
+    #[error("drive {drive} is lost, and the others do not take that down: {source}")]
+    Unmarked {
+        /// Its number.
+        drive: u8,
+        /// What went wrong.
+        source: std::io::Error,
+    },
     /// The RTL's pins are not those of a streamer.
     #[error(
         "the top module '{top}' has no pin '{pin}' (nor '{other}'); the pins of fb_top_onchip or \

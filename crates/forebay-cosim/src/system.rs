@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! RTL and models on one clock.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -50,6 +51,7 @@ pub struct Snapshot {
 }
 
 type Watcher = Box<dyn FnMut(&Snapshot) + Send>;
+type OnLoss = Box<dyn FnMut(&mut [Ssd], u8) -> io::Result<()> + Send>;
 
 /// The streamer's RTL, the fabric, an SSD and host memory on one clock.
 ///
@@ -63,11 +65,14 @@ pub struct System {
     place: FpgaPlace,
     /// Last cycle with progress, or in which it was right that there was none.
     progress_at: u64,
+    /// Cycle in which the driver, while it rested, last looked after the drives.
+    looked_at: u64,
     /// See [`Config::watchdog`], with all that is added to it.
     patience: u64,
     stats_from: StatsBase,
     stop: Arc<AtomicBool>,
     watcher: Option<Watcher>,
+    on_loss: Option<OnLoss>,
     pub(crate) options: Options,
     pub(crate) session: Option<Session>,
 }
@@ -120,10 +125,12 @@ impl System {
             core,
             machine,
             progress_at: 0,
+            looked_at: 0,
             patience,
             stats_from: StatsBase::default(),
             stop: Arc::default(),
             watcher: None,
+            on_loss: None,
             options: config.driver,
             session: None,
         };
@@ -268,6 +275,12 @@ impl System {
         self.watcher = Some(Box::new(watcher));
     }
 
+    /// Is called with the drives and the number of the first that is lost of an array with parity,
+    /// before it is done without: nothing that needs that has been answered yet.
+    pub fn on_loss(&mut self, mark: impl FnMut(&mut [Ssd], u8) -> io::Result<()> + Send + 'static) {
+        self.on_loss = Some(Box::new(mark));
+    }
+
     /// Queues a write for the user's stream; returns its number.
     pub fn submit_write(&mut self, write: Write) -> u64 {
         self.progress_at = self.core.cycle;
@@ -334,10 +347,22 @@ impl System {
         Ok(())
     }
 
-    /// Lets the driver see to drives of an array that have died, as it would beside hardware.
+    /// Lets the driver do without drives of an array that are lost, as it would beside hardware.
     fn look_after_drives(&mut self) -> Result<()> {
-        let watched = self.with_session(|session, bus| session.watch(bus));
-        watched.map_or(Ok(()), |watched| watched.map(drop).map_err(Error::Command))
+        let lost = self.with_session(|session, bus| session.lost(bus));
+        for drive in lost.unwrap_or(Ok(Vec::new())).map_err(Error::Command)? {
+            let session = self.session.as_ref();
+            let stood_for = session.is_some_and(|session| {
+                session.facts().layout().parity() && session.missing().is_none()
+            });
+            if let Some(mark) = self.on_loss.as_mut().filter(|_| stood_for) {
+                mark(&mut self.machine.ssds, drive)
+                    .map_err(|source| Error::Unmarked { drive, source })?;
+            }
+            let given_up = self.with_session(|session, bus| session.give_up(bus, drive));
+            given_up.unwrap_or(Ok(())).map_err(Error::Command)?;
+        }
+        Ok(())
     }
 
     /// Runs this many cycles, whatever happens.
@@ -630,7 +655,12 @@ impl Host for System {
 
     fn rest(&mut self) -> BusResult<()> {
         let cycles = if self.leap() { 1 } else { RELAX_CYCLES };
-        (0..cycles).try_for_each(|_| self.pass())
+        (0..cycles).try_for_each(|_| self.pass())?;
+        if self.core.cycle - self.looked_at >= LOOK_EVERY {
+            self.looked_at = self.core.cycle;
+            self.look_after_drives().map_err(carrier)?;
+        }
+        Ok(())
     }
 
     fn raised(&self) -> u64 {

@@ -159,27 +159,26 @@ impl Session {
         &self.options.fpga
     }
 
-    /// Looks for drives of an array with a command that has timed out. Each is kept from the bus,
-    /// so that it cannot write into pages that others use by then, and called offline: its commands
-    /// fail, those of the other drives go on. Call it more often than the time-out, or the streamer
-    /// halts. Returns the numbers of drives that it found so.
-    pub fn watch(&mut self, bus: &mut dyn Bus) -> Result<Vec<u8>, Error> {
+    /// The drives of an array with a command that has timed out or, where there is parity, a write
+    /// that they have refused: it waits for [`Session::give_up`]. Ask more often than the time-out,
+    /// or the streamer halts.
+    ///
+    /// # Errors
+    /// Where the bus fails.
+    pub fn lost(&self, bus: &mut dyn Bus) -> Result<Vec<u8>, Error> {
         let Some(streamer) = self.streamer.as_ref().filter(|_| !self.others.is_empty()) else {
             return Ok(Vec::new());
         };
         let lost = streamer.lost(bus)? & !self.offline;
-        let found: Vec<_> = (0..self.drives().count() as u8)
-            .filter(|number| lost >> number & 1 != 0)
-            .collect();
-        for number in &found {
-            self.give_up(bus, *number)?;
-        }
-        Ok(found)
+        let numbers = 0..self.drives().count() as u8;
+        Ok(numbers.filter(|number| lost >> number & 1 != 0).collect())
     }
 
-    /// Does without a drive of an array from now on, as [`Session::watch`] does with one that is
-    /// lost: of one that answers with errors, say. Where the array has parity, what is read of it
-    /// is rebuilt from the others.
+    /// Does without a drive of an array from now on: one that is lost, or of which what is read
+    /// fails. It is kept from the bus, so that it cannot write into pages that others use by then,
+    /// and called offline: its commands fail, those of the other drives go on. Where the array has
+    /// parity, its writes are good, and what is read of it is rebuilt from the others; say first
+    /// on these that it is missing, or what is on it may be believed later.
     ///
     /// # Errors
     /// Where there is no such drive beside others, or the bus fails.

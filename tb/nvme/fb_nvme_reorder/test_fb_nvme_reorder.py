@@ -60,8 +60,9 @@ class Command:
 class Reorder:
     """The device under test with both rings, the SSD's outcomes and the user around it."""
 
-    def __init__(self, dut) -> None:
+    def __init__(self, dut, *, whole: bool = False) -> None:
         self.dut = dut
+        self.whole = whole  # an array with parity, of which no drive is offline
         self.drives = int(dut.Drives.value)
         self.gone: set[int] = set()  # drives that are offline
         self.loss: tuple[int, dict[str, int]] | None = None  # one that is about to be
@@ -118,6 +119,7 @@ class Reorder:
         if self.loss is not None:
             drive, settings = self.loss
             self.gone.add(drive)
+            self.whole = False
             self.spared = bool(settings.get("degraded"))
             self.dut.offline.value = sum(1 << one for one in self.gone)
             self.dut.cfg.value = config(self.dut, **settings)
@@ -130,7 +132,9 @@ class Reorder:
         drive = command.flushed - 1 if command.flushed else command.drive
         if command.code is None and drive in self.gone:
             return 0 if write and self.spared else spec.ERR_TIMEOUT
-        return command.code
+        if write and command.code and drive in self.gone and self.spared:
+            return 0
+        return None if write and command.code and self.whole else command.code
 
     async def cycle(self, work: float, note: float, ready: float, fail: float = 0.1) -> None:
         """One cycle: new commands, outcomes in any order, and all that must follow."""
@@ -166,7 +170,11 @@ class Reorder:
         dut.result_valid.value = dut.early_valid.value = 0
         queues = ((self.queues["wr"], True), (self.queues["rd"], False))
         everything = [(one, write) for queue, write in queues for one in queue]
-        open_ones = [one for one, write in everything if self.verdict(one, write) is None]
+        open_ones = [
+            one
+            for one, write in everything
+            if one.code is None and self.verdict(one, write) is None
+        ]
         if not open_ones or random.random() >= note:
             return None
         command = random.choice(open_ones)
@@ -263,7 +271,7 @@ def config(dut, **settings: int) -> int:
     return structs.pack("cfg_t", drives_m1=int(dut.Drives.value) - 1, **settings)
 
 
-async def start(dut, timeout: int = 0) -> Reorder:
+async def start(dut, timeout: int = 0, *, parity: bool = False) -> Reorder:
     """Reset, sweep, and leave everything idle."""
     harness.clear(
         dut,
@@ -277,13 +285,13 @@ async def start(dut, timeout: int = 0) -> Reorder:
         "delivery_ready",
         "offline",
     )
-    dut.cfg.value = config(dut, timeout=timeout)
+    dut.cfg.value = config(dut, timeout=timeout, parity=parity)
     dut.restart.value = 1
     await harness.start(dut)
-    return await renew(dut)
+    return await renew(dut, parity=parity)
 
 
-async def renew(dut, swept: bool = True) -> Reorder:
+async def renew(dut, swept: bool = True, *, parity: bool = False) -> Reorder:
     """Begin a new life of the queue, with cleared tables or about to clear them."""
     harness.clear(dut, "reorder_valid", "result_valid", "early_valid", "??_look_valid")
     dut.restart.value = 1
@@ -291,7 +299,7 @@ async def renew(dut, swept: bool = True) -> Reorder:
     dut.restart.value = 0
     if swept:
         await sweep(dut)
-    return Reorder(dut)
+    return Reorder(dut, whole=parity and int(dut.Drives.value) > 1)
 
 
 async def cut_short(dut, swept: bool = True) -> Reorder:
@@ -425,6 +433,34 @@ async def drives_that_are_gone(dut, spared: bool) -> None:
         # A new life with all of them.
         dut.offline.value, dut.cfg.value = 0, config(dut)
         reorder = await renew(dut)
+
+
+@cocotb.test()
+@cocotb.parametrize(saved=[False, True])
+async def a_drive_refuses(dut, saved: bool) -> None:
+    """With parity a write that fails waits until its drive is done without, and is good then."""
+    drives = int(dut.Drives.value)
+    for _ in range(20):
+        reorder = await start(dut, timeout=400, parity=True)
+        while dut.lost.value == 0 and reorder.count["token"] < 100:
+            await reorder.cycle(0.6, 0.5, 0.9, fail=0.05)
+        assert (dut.lost.value == 0) == (drives == 1)
+        refused = reorder.queues["wr"][0] if drives > 1 else None
+        for _ in range(350):
+            await reorder.cycle(0.3, 0.5, 0.9, fail=0.0)
+        # Of one drive alone it has failed.
+        if refused:
+            drive = refused.flushed - 1 if refused.flushed else refused.drive
+            assert reorder.queues["wr"][0] is refused and int(dut.lost.value) >> drive & 1
+        if refused and saved:
+            reorder.lose(drive, timeout=400, degraded=1)
+        elif refused:
+            while dut.halted.value == 0:
+                await reorder.cycle(0.0, 0.0, 1.0)
+            break
+        await reorder.drain()
+        assert dut.halted.value == 0
+        dut.offline.value = 0
 
 
 @cocotb.test()

@@ -21,10 +21,11 @@ async def start(dut, cycles: int = CYCLES) -> None:
     await harness.step(dut.clk, 2)
 
 
-async def look(dut, write: bool, opened: int, drive: int = 0) -> None:
-    """Say of the oldest command of a ring whether it is open."""
+async def look(dut, write: bool, opened: int, drive: int = 0, refused: int = 0) -> None:
+    """Say of the oldest command of a ring whether it is open, and whether for its drive's sake."""
     dut.look.value, dut.look_write.value = 1, write
     dut.look_open.value, dut.look_drive.value = opened, drive
+    dut.look_refused.value = refused
     await harness.step(dut.clk)
     dut.look.value = 0
 
@@ -88,6 +89,29 @@ async def commands_in_time(dut, write: bool) -> None:
     await step(dut, not write)
     await quiet(dut, CYCLES - 5)
     await harness.until(dut.clk, dut.timed_out, limit=10)
+
+
+@cocotb.test()
+@cocotb.parametrize(late=[0, CYCLES // 2, CYCLES - 1, CYCLES, CYCLES + 1])
+async def a_refusal(dut, late: int) -> None:
+    """Its drive is lost at once; the queue halts when as long again has passed, and not before."""
+    await start(dut)
+    drives = int(dut.Drives.value)
+    await look(dut, True, 1, drives - 1)
+    await quiet(dut, late)
+    begun = harness.cycle()
+    await look(dut, True, 1, drives - 1, refused=1)
+    await FallingEdge(dut.clk)
+    if drives == 1:
+        return
+    assert dut.lost.value == 1 << (drives - 1) and dut.halted.value == 0
+    for _ in range(5):
+        await look(dut, True, 1, drives - 1, refused=1)
+    found = await harness.until(dut.clk, dut.timed_out)
+    assert CYCLES - 1 <= found - begun <= CYCLES + 4
+    await harness.step(dut.clk)
+    await FallingEdge(dut.clk)
+    assert dut.halted.value == 1
 
 
 @cocotb.test()

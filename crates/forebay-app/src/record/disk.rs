@@ -9,43 +9,59 @@ use std::time::Duration;
 use forebay_cosim::System;
 use forebay_driver::controller::PAGE_BYTES;
 use forebay_driver::{Bus, DmaBuffer, Error, Namespace, QueuePair, Session as DriverSession, Span};
-use forebay_spec::stripes::Stripes;
+use forebay_model::Ssd;
 use forebay_store::{Disk, Part, assemble};
 
 use crate::failure::{Failure, Result};
 
-/// The drives of a simulated machine.
-pub struct Drives<'s>(Mutex<&'s mut System>);
+/// The drives of a simulated machine, but for one that it does without.
+pub struct Drives<'s> {
+    ssds: Mutex<&'s mut [Ssd]>,
+    missing: Option<u8>,
+}
 
 impl<'s> Drives<'s> {
     /// Those of a system.
-    pub const fn of(system: &'s mut System) -> Self {
-        Self(Mutex::new(system))
+    pub fn of(system: &'s mut System) -> Self {
+        let missing = system.session().and_then(DriverSession::missing);
+        Self::without(system.ssds_mut(), missing)
     }
 
-    fn system(&self) -> MutexGuard<'_, &'s mut System> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// All but the one with this number.
+    pub const fn without(ssds: &'s mut [Ssd], missing: Option<u8>) -> Self {
+        Self {
+            ssds: Mutex::new(ssds),
+            missing,
+        }
     }
 
-    /// How they make one address space; none where there is one drive.
-    pub fn stripes(&self) -> Option<Stripes> {
-        let system = self.system();
-        system.session()?.facts().layout().stripes()
+    fn ssds(&self) -> MutexGuard<'_, &'s mut [Ssd]> {
+        self.ssds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What each is called, in the order of their addresses.
+    fn names(&self) -> Vec<Option<String>> {
+        let missing = self.missing.map(usize::from);
+        let numbers = 0..self.ssds().len();
+        let name = |number| (Some(number) != missing).then(|| format!("drive {number}"));
+        numbers.map(name).collect()
     }
 
     /// Each by itself, in the order of their addresses.
     pub fn parts(&self) -> Vec<Part<'_>> {
-        let sizes = self.system();
-        let sizes = sizes.ssds().iter().map(|ssd| ssd.medium().len());
-        let part = |(number, bytes)| {
+        let part = |(number, name): (usize, Option<String>)| {
             let drive = Drive {
                 drives: self,
                 number,
-                bytes,
+                bytes: self.ssds()[number].medium().len(),
             };
-            Part::new(format!("drive {number}"), Box::new(drive))
+            Some(Part::new(name?, Box::new(drive)))
         };
-        sizes.enumerate().map(part).collect()
+        self.names()
+            .into_iter()
+            .enumerate()
+            .filter_map(part)
+            .collect()
     }
 
     /// The disk that they are together, with what was made on it.
@@ -54,12 +70,10 @@ impl<'s> Drives<'s> {
     /// Drives that are members of no array, of several, or in another order than that of their
     /// addresses.
     pub fn open(&self) -> Result<Box<dyn Disk + '_>> {
-        let parts = self.parts();
-        let names: Vec<_> = parts.iter().map(|part| Some(part.name.clone())).collect();
-        let disk = assemble(parts, false)?;
+        let disk = assemble(self.parts(), false)?;
         let order = disk.array().map(|array| array.facts().members);
         match order {
-            Some(members) if members != names => {
+            Some(members) if members != self.names() => {
                 let members = members.into_iter().map(|one| one.unwrap_or("none".into()));
                 Err(Failure::input(
                     "the order of the drives",
@@ -86,15 +100,17 @@ impl Disk for Drive<'_, '_> {
     }
 
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
-        let system = self.drives.system();
-        let bytes = system.ssds()[self.number].medium().read(at, into.len())?;
+        let bytes = self.drives.ssds()[self.number]
+            .medium()
+            .read(at, into.len())?;
         into.copy_from_slice(&bytes);
         Ok(())
     }
 
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut system = self.drives.system();
-        system.ssds_mut()[self.number].medium_mut().write(at, bytes)
+        self.drives.ssds()[self.number]
+            .medium_mut()
+            .write(at, bytes)
     }
 
     fn flush(&self) -> io::Result<()> {

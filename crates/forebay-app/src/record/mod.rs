@@ -70,6 +70,8 @@ pub struct Recorded {
     pub ring: bool,
     /// What one drive refused can be read from the others.
     pub parity: bool,
+    /// The drive that failed and was done without.
+    pub missing: Option<u8>,
     /// What of the index cannot be read.
     pub unreadable: Vec<String>,
     /// When it began, by the clock of the index records: nanoseconds since 1970.
@@ -100,6 +102,7 @@ impl Recorded {
             results: plan.recording.result_wait.is_some(),
             schema,
             ring: plan.recording.data.ring,
+            missing: None,
             parity: drives.array().is_some_and(|array| array.stripes().parity),
             unreadable,
             began,

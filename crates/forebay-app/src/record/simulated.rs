@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A recording on a simulated machine: it ends when the link partner has sent everything.
 
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use forebay_cosim::{FPGA, System};
 use forebay_driver::record::{Observer, Plan, Recorder, Stage};
 use forebay_driver::{Error, Fetch, NetPort};
+use forebay_model::Ssd;
 use forebay_model::net::Network;
 use forebay_pipeline::Sink;
 use forebay_spec::store::schema::Schema;
 use forebay_spec::store::superblock::Superblock;
-use forebay_store::Key;
+use forebay_store::{Array, Key};
 
 use super::{CONTROLS, Drives, Recorded, make_room};
 use crate::failure::Result;
@@ -54,9 +56,9 @@ pub fn prepare(
     overwrite: bool,
 ) -> Result<Superblock> {
     let block_bytes = session.namespace()?.block_bytes();
+    let stripes = session.layout().stripes();
     let drives = Drives::of(&mut session.system);
-    let (parts, stripes) = (drives.parts(), drives.stripes());
-    make_room(parts, stripes, block_bytes, sink, form, overwrite)
+    make_room(drives.parts(), stripes, block_bytes, sink, form, overwrite)
 }
 
 /// Records what the link partner sends, of `bytes` as far as that is known, and sends it back where the
@@ -77,6 +79,7 @@ pub fn simulate(
     let capacity = session.namespace()?.bytes();
     let system = &mut session.system;
     system.on_progress(move |snapshot| progress.at(snapshot.network_bytes));
+    system.on_loss(mark_missing);
     let mut recorder = attach(system, plan)?;
     recorder.start(capacity)?;
     let mut observer = UntilSent::default();
@@ -92,12 +95,25 @@ pub fn simulate(
     let system = recorder.bus();
     system.on_progress(|_| {});
     let wire = system.network().map(Network::counters);
+    let missing = system.session().and_then(forebay_driver::Session::missing);
     let read = Recorded::read(plan, counted?, !failed, &*Drives::of(system).open()?)?;
-    let mut recorded = Recorded { wire, ..read };
+    let mut recorded = Recorded {
+        wire,
+        missing,
+        ..read
+    };
     if plan.back.is_some() && observer.ended.is_done() {
         send_back(&mut recorder, &mut recorded)?;
     }
     Ok((recorded, observer.ended))
+}
+
+/// Says on the other drives that one is missing: what it has is not to be believed any more.
+fn mark_missing(ssds: &mut [Ssd], drive: u8) -> io::Result<()> {
+    let drives = Drives::without(ssds, Some(drive));
+    let disk = drives.open().map_err(io::Error::other)?;
+    let marked = disk.array().map_or(Ok(()), Array::mark_missing);
+    marked.map_err(io::Error::other)
 }
 
 /// Sends back what was recorded, object by object, paced as the plan says.

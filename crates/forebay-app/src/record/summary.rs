@@ -73,6 +73,9 @@ pub struct Summary {
     pub sent: Vec<Named>,
     /// Objects read back, and those that could not be.
     pub fetched: [u64; 2],
+    /// The drive of an array with parity that failed and was done without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u8>,
     /// Frames still came when the recording had ended: they are counted, and none is stored.
     pub still_arriving: bool,
     /// What has happened, each of which raises the interrupt.
@@ -325,6 +328,7 @@ impl Summary {
             elements: Vec::new(),
             sent: sent(recorded),
             fetched: [recorder.fetched, recorder.fetches_failed],
+            missing: recorded.missing,
             still_arriving: counted.still_arriving,
             events: counted.events,
             interrupts: counted.interrupts,

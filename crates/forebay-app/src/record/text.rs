@@ -92,6 +92,10 @@ impl Report {
             );
             page.field("link", text);
         }
+        if let Some(drive) = summary.missing {
+            let text = "failed: what came since is on the others; `forebay store repair --replace` fills a new one";
+            page.field(&format!("drive {drive}"), text);
+        }
         if summary.still_arriving {
             page.field(
                 "the end",

@@ -3,7 +3,7 @@
 //! dies, and wherever the payload is kept.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::common::{profile, shaken, system};
 use forebay_cosim::{
@@ -224,19 +224,31 @@ fn all_three_memories_rebuild() {
 
 /// From this logical block on a drive answers nothing.
 fn dies_at(block: u64) -> FaultPlan {
-    FaultPlan::none().times(Trigger::Lbas(block..1 << 40), FaultAction::Drop, 1_000_000)
+    fails_at(block, FaultAction::Drop)
+}
+
+fn fails_at(block: u64, action: FaultAction) -> FaultPlan {
+    FaultPlan::none().times(Trigger::Lbas(block..1 << 40), action, 1_000_000)
 }
 
 #[test]
 fn a_drive_that_dies_costs_no_write() {
-    for dead in 0..3 {
+    let refuses = FaultAction::Fail(Status::WRITE_FAULT);
+    for (dead, action) in (0..6).map(|n| (n / 2, [FaultAction::Drop, refuses][n % 2])) {
         let mut config = array(3, 4096);
         config.driver.timeout_cycles = 60_000;
         let mut system = system(config);
-        system.ssds_mut()[dead].set_faults(dies_at(3 * 8));
+        system.ssds_mut()[dead].set_faults(fails_at(3 * 8, action));
+        let marked = Arc::new(Mutex::new(Vec::new()));
+        let marks = Arc::clone(&marked);
+        system.on_loss(move |_, drive| {
+            marks.lock().expect("whole").push(usize::from(drive));
+            Ok(())
+        });
         let shadow = write_rows(&mut system, 6);
         all_good(&mut system);
         check_images(&system, &shadow, Some(dead));
+        assert_eq!(*marked.lock().expect("whole"), [dead]);
         read_stretches(&mut system, &shadow, 8, 6);
         all_good(&mut system);
     }

@@ -85,7 +85,7 @@ registers! {
         HALTED = 1, 1, "Halted: A time-out stopped the queue; only clearing `enable` ends it.";
         IDLE = 2, 1, "Idle: No transaction and no command is under way.";
         ENABLED = 3, 1, "Enabled: The queue runs.";
-        LOST = 8, 8, "Lost: Drives with a command that has timed out; bit n is drive n's.";
+        LOST = 8, 8, "Lost: Drives that are lost, as in `drive_state`; bit n is drive n's.";
         OUTSTANDING = 16, 11, "Outstanding: Commands submitted and not completed.";
         WRITE_PAGES = 32, 13, "Write pages: Units of the buffer held by writes.";
         READ_PAGES = 48, 13, "Read pages: Units of the buffer held by reads.";
@@ -175,7 +175,7 @@ registers! {
     drive_state @ 0xc18 + 0x40 "State of a drive." {
         OUTSTANDING = 0, 11, "Outstanding: Commands submitted there and not completed.";
         OFFLINE = 12, 1, "Offline: Set by software: the drive cannot reach the bus any more. Its commands fail, the other drives' go on. Clear it only while the streamer is disabled.";
-        LOST = 13, 1, "Lost: One of its commands timed out since `enable` rose. The queue halts unless the drive is offline before as much time has passed again.";
+        LOST = 13, 1, "Lost: Since `enable` rose one of its commands has timed out or, with parity and no drive offline, one of its writes has failed. The queue halts unless the drive is offline before the time of a time-out has passed again.";
     }
     drive_commands @ 0xc20 + 0x40 "Commands of a drive: Commands that are over, zero again when `enable` rises; so are the next three." {
         COMMANDS = 0, 32, "Commands: Modulo 2^32.";

@@ -230,6 +230,15 @@ impl<'d> Array<'d> {
         Ok(())
     }
 
+    /// Says on each member which of them are there, before anything is changed without the others.
+    ///
+    /// # Errors
+    /// A member that does not take it.
+    pub fn mark_missing(&self) -> Result<()> {
+        let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
+        self.mark(&mut marked)
+    }
+
     /// Before the first change without a member: the others say that it is out.
     fn mark(&self, marked: &mut bool) -> Result<()> {
         if *marked {
