@@ -126,10 +126,10 @@ class Bench:
 
     def pause(self, idle: float, stall: float) -> None:
         """Let source and sink pause in such shares of all cycles."""
-        self.source.set_pause_generator(harness.stalls(idle))
-        self.sink.set_pause_generator(harness.stalls(stall))
+        harness.stall(self.source, idle)
+        harness.stall(self.sink, stall)
         if self.results:
-            self.results.set_pause_generator(harness.stalls(stall))
+            harness.stall(self.results, stall)
 
     async def send(self, data: bytes, user: int = WHOLE, extent: Extent | None = None) -> int:
         """Queue a packet with this TUSER on its last beat, by default any extent; returns its tag.

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import cocotb
 from cocotb.clock import Clock
 from cocotb.handle import HierarchyObject, LogicObject
+from cocotb.task import Task
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from cocotb.types import LogicArray
 from cocotb.utils import get_sim_time
@@ -25,10 +26,12 @@ from cocotbext.axi import (
     AxiRam,
     AxiReadBus,
     AxiStreamBus,
+    AxiStreamFrame,
     AxiStreamSink,
     AxiStreamSource,
     AxiWriteBus,
 )
+from cocotbext.axi.axis import AxiStreamPause
 
 PERIOD_NS = 4
 
@@ -128,6 +131,44 @@ def stalls(probability: float) -> Iterator[bool]:
         share = random.choice([0.0, probability, probability, 1.0 if probability else 0.0])
         for _ in range(random.randrange(1, 24)):
             yield random.random() < share
+
+
+# The bus models that are paused at random, with when; by the coroutine that does it.
+_stalled: dict[str, tuple[Task, dict[AxiStreamPause, Iterator[bool]]]] = {}
+
+
+def stall(model: AxiStreamPause, when: float | Iterator[bool]) -> None:
+    """Pause a source, a sink or a channel of cocotbext-axi at random, or as `when` says.
+
+    Those that share a clock are paused by one coroutine: each of cocotbext-axi's own generators
+    wakes one of its own in every cycle, which takes half of a bench's time.
+
+    Parameters
+    ----------
+    model : AxiStreamPause or StreamPause
+        What to pause.
+    when : float or iterator of bool
+        How often, as in :func:`stalls`, 0 for never again; or for each cycle whether.
+    """
+    clock = model.clock._path
+    task, models = _stalled.get(clock, (None, {}))
+    # That of an earlier test has ended with it.
+    if task is None or task.done():
+        models = {}
+        _stalled[clock] = cocotb.start_soon(_stall(model.clock, models)), models
+    if when == 0:
+        models.pop(model, None)
+        model.pause = False
+    else:
+        models[model] = when if isinstance(when, Iterator) else stalls(when)
+
+
+async def _stall(clk: LogicObject, models: dict[AxiStreamPause, Iterator[bool]]) -> None:
+    edge = RisingEdge(clk)
+    while True:
+        for model, pauses in models.items():
+            model.pause = next(pauses)
+        await edge
 
 
 def high(signal: LogicObject) -> bool:
@@ -264,6 +305,46 @@ class Held:
         return self._read
 
 
+class BeatSource(AxiStreamSource):
+    """Sends bytes as whole beats, on a stream without TKEEP: cocotbext-axi sends byte by byte."""
+
+    async def send(self, frame: object) -> None:
+        """Send a packet, when there is room for it."""
+        await super().send(self._beats(frame))
+
+    def send_nowait(self, frame: object) -> None:
+        """Send a packet."""
+        super().send_nowait(self._beats(frame))
+
+    def _beats(self, frame: object) -> AxiStreamFrame:
+        frame, lanes = AxiStreamFrame(frame), self.byte_size // 8
+        frame.normalize()
+        ends = [*range(lanes - 1, len(frame) - 1, lanes), len(frame) - 1] if frame.tdata else []
+        data = bytes(frame.tdata)
+        frame.tdata = [
+            int.from_bytes(data[end // lanes * lanes : end + 1], "little") for end in ends
+        ]
+        frame.tkeep = None
+        for name in ("tid", "tdest", "tuser"):
+            values = getattr(frame, name)
+            setattr(frame, name, [values[end] for end in ends])
+        return frame
+
+
+class BeatSink(AxiStreamSink):
+    """Gives bytes of whole beats, on a stream without TKEEP: cocotbext-axi takes byte by byte."""
+
+    def _recv(self, frame: AxiStreamFrame, compact: bool = True) -> AxiStreamFrame:
+        frame, lanes = super()._recv(frame, compact=False), self.byte_size // 8
+        frame.tdata = bytearray(b"".join(beat.to_bytes(lanes, "little") for beat in frame.tdata))
+        for name in ("tid", "tdest", "tuser"):
+            values = getattr(frame, name)
+            setattr(frame, name, [value for value in values for _ in range(lanes)])
+        if compact:
+            frame.compact()
+        return frame
+
+
 def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSource | AxiStreamSink:
     """Return a cocotbext-axi source or sink on an AXI4-Stream port, without its messages.
 
@@ -271,6 +352,9 @@ def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSour
     """
     clock = {} if "clock" in options else {"clock": dut.clk, "reset": dut.rst}
     port = bus(AxiStreamBus, dut, prefix)
+    if not hasattr(port, "tkeep") and "byte_lanes" not in options:
+        kind = {AxiStreamSource: BeatSource, AxiStreamSink: BeatSink}[kind]
+        options["byte_lanes"] = 1
     held = {}
     if kind is AxiStreamSink:
         names = {"tdata", "tkeep", "tid", "tdest", "tuser"} & vars(port).keys()
@@ -312,7 +396,7 @@ def refuse(ram: AxiRam, words: set[int]) -> None:
 def stall_master(master: AxiMaster, request: float, answer: float) -> None:
     """Pause the address and data channels, and the taking of answers, at random."""
     for channel in (master.write_if.aw_channel, master.write_if.w_channel):
-        channel.set_pause_generator(stalls(request))
-    master.read_if.ar_channel.set_pause_generator(stalls(request))
+        stall(channel, request)
+    stall(master.read_if.ar_channel, request)
     for channel in (master.write_if.b_channel, master.read_if.r_channel):
-        channel.set_pause_generator(stalls(answer))
+        stall(channel, answer)

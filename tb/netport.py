@@ -57,7 +57,7 @@ class Bench:
             # Without the reset: a MAC goes on in the middle of a frame.
             self.rx = AxiStreamSource(rx, dut.clk_rx)
             # The shortest frames come every 2.17 cycles.
-            self.rx.set_pause_generator(itertools.cycle([False, True]))
+            harness.stall(self.rx, itertools.cycle([False, True]))
         self.tx = EthMacTx(tx, dut.clk_tx, dut.rst_tx, ifg=GAP, speed=LINE)
         for each in (self.rx, self.tx):
             each.log.setLevel("WARNING")

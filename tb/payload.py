@@ -71,6 +71,6 @@ class Payload:
             return
         write, read = self.ram.write_if, self.ram.read_if
         for channel in (write.aw_channel, write.w_channel, write.b_channel):
-            channel.set_pause_generator(harness.stalls(share))
+            harness.stall(channel, share)
         for channel in (read.ar_channel, read.r_channel):
-            channel.set_pause_generator(harness.stalls(share))
+            harness.stall(channel, share)

@@ -107,10 +107,12 @@ class Recorded:
         return found
 
 
-PIPELINE = (
+ENCRYPTS = (
     "[source]\nstreams = 2\n[[pe]]\nname = 'aes_ctr'\nkey = { file = 'key' }\n"
     "[[ssd]]\nimage = 'disk.img'\nsize = '64MiB'\n"
 )
+DECRYPTS = "[[pe]]\nname = 'aes_ctr'\ndirection = 'back'\nlanes = 1\nkey = { file = 'key' }\n"
+PIPELINE = ENCRYPTS + DECRYPTS
 
 
 @pytest.fixture(scope="module")
@@ -285,9 +287,6 @@ def test_a_mount_decrypts(recorded: Recorded, tmp_path: Path) -> None:
     assert len(stored) == len(recorded.whole) and stored != recorded.whole
 
 
-DECRYPTS = "[[pe]]\nname = 'aes_ctr'\ndirection = 'back'\nlanes = 1\nkey = { file = 'key' }\n"
-
-
 def sent_by(path: Path) -> list[tuple[int, bytes]]:
     """Read number and bytes of each object, or part of one, that left the port."""
     found, parts = [], []
@@ -304,7 +303,7 @@ def sent_by(path: Path) -> list[tuple[int, bytes]]:
     return found
 
 
-@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("back", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_what_is_sent(forebay: Run, tmp_path: Path, back: bool) -> None:
     """Sent at once or replayed, objects come as they are stored, or decrypted on the way back."""
     sizes = (50_001, 1_300_000, 1_300_003)
@@ -319,7 +318,7 @@ def test_what_is_sent(forebay: Run, tmp_path: Path, back: bool) -> None:
     while any(turns):
         frames += [turn.pop(0) for turn in turns if turn]
     wrpcap(str(tmp_path / "x.pcap"), frames)
-    pipeline = write(tmp_path, PIPELINE + (DECRYPTS if back else ""))
+    pipeline = write(tmp_path, PIPELINE if back else ENCRYPTS)
     sent = {}
     for name, words in {
         "back": (
@@ -355,7 +354,7 @@ def test_a_replay_needs_its_key(forebay: Run, tmp_path: Path) -> None:
     """With another key nothing is sent."""
     (tmp_path / "key").write_bytes(bytes(16))
     wrpcap(str(tmp_path / "x.pcap"), capture(bytes(1000)))
-    pipeline = write(tmp_path, PIPELINE + DECRYPTS)
+    pipeline = write(tmp_path, PIPELINE)
     forebay("record", pipeline, "--pcap", tmp_path / "x.pcap")
     (tmp_path / "key").write_bytes(b"\1" * 16)
     answer = forebay("replay", pipeline, code=BAD_INPUT)

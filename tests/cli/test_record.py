@@ -373,6 +373,7 @@ def test_payload_may_wait_elsewhere(forebay: Run, tmp_path: Path, memory: str) -
     assert files(tmp_path / "objects") == objects
 
 
+@pytest.mark.nightly
 def test_elements_work_on_what_comes(forebay: Run, tmp_path: Path) -> None:
     """pipelines/add.toml: 7 is added to every whole word, on its way to the drive."""
     objects = make_objects(3, 4000, 20_000)

@@ -89,7 +89,9 @@ def test_a_damaged_block_is_told(forebay: Run, folder: Path, objects: dict[int, 
 def test_another_index_is_refused(forebay: Run, folder: Path) -> None:
     """A recorder that was built for other columns of results would read others in their place."""
     path = folder / "x.toml"
-    path.write_text(path.read_text() + f'[[pe]]\nname = "label"\npath = "{ROOT}/tests/elements"\n')
+    # As in tests/cli/test_streams.py: RTL that is there.
+    element = f'[[pe]]\nname = "label"\npath = "{ROOT}/tests/elements"\nbeats = 4\n'
+    path.write_text("[source]\nstreams = 2\n" + path.read_text() + element)
     answer = replay(forebay, folder, "0..", code=BAD_INPUT)
     assert "head bytes[6], sizes u32[2], mark f32; lengths as received" in answer.complaint
     assert "the pipeline that it was recorded with" in answer.complaint

@@ -69,8 +69,8 @@ async def start(dut) -> Reader:
 async def words_come_in_order(dut, pause: float) -> None:
     """Bursts of any length; each word says whose it is, and which is the last."""
     reader = await start(dut)
-    reader.ram.ar_channel.set_pause_generator(harness.stalls(pause))
-    reader.ram.r_channel.set_pause_generator(harness.stalls(pause))
+    harness.stall(reader.ram.ar_channel, pause)
+    harness.stall(reader.ram.r_channel, pause)
     want = []
     for _ in range(80):
         page = random.randrange(SIZE // 4096)

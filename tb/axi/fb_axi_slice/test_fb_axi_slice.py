@@ -31,9 +31,9 @@ def stall(master: AxiMaster, ram: AxiRam, share: float) -> None:
     harness.stall_master(master, share, share)
     write, read = ram.write_if, ram.read_if
     for channel in (write.aw_channel, write.w_channel, write.b_channel):
-        channel.set_pause_generator(harness.stalls(share))
+        harness.stall(channel, share)
     for channel in (read.ar_channel, read.r_channel):
-        channel.set_pause_generator(harness.stalls(share))
+        harness.stall(channel, share)
 
 
 async def mixed(master: AxiMaster, ram: AxiRam, rounds: int) -> None:

@@ -84,7 +84,7 @@ async def bytes_land(dut, pause: float) -> None:
     """Bursts of any length and strobes, some without words; answers come in order."""
     writer = await start(dut)
     for channel in (writer.ram.aw_channel, writer.ram.w_channel, writer.ram.b_channel):
-        channel.set_pause_generator(harness.stalls(pause))
+        harness.stall(channel, pause)
     want = []
     for _ in range(80):
         first = random.randrange(64)

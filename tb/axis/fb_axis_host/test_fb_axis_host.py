@@ -74,7 +74,7 @@ class Port:
     def stall(self, share: float) -> None:
         """Pause every stream at random."""
         for stream in self.streams:
-            stream.set_pause_generator(harness.stalls(share))
+            harness.stall(stream, share)
 
     async def get(self, register: str) -> int:
         """Read a register."""

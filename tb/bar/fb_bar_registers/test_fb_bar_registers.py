@@ -33,9 +33,9 @@ class Doors:
         harness.stall_master(self.door, share, share)
         write, read = self.ram.write_if, self.ram.read_if
         for channel in (write.aw_channel, write.w_channel, write.b_channel):
-            channel.set_pause_generator(harness.stalls(share))
+            harness.stall(channel, share)
         for channel in (read.ar_channel, read.r_channel):
-            channel.set_pause_generator(harness.stalls(share))
+            harness.stall(channel, share)
 
     async def write(self, address: int, data: int, strobes: int) -> bool:
         """Write a beat of the BAR; say whether it was refused."""

@@ -200,7 +200,7 @@ async def answers(dut, stall: float) -> None:
     bench = Bench(dut)
     await bench.start()
     if stall:
-        bench.sink.set_pause_generator(harness.stalls(stall))
+        harness.stall(bench.sink, stall)
     await harness.step(dut.clk, SUMMED)
     for _ in range(150):
         vlan = random.choice([None, 9])

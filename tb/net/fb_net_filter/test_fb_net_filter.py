@@ -353,7 +353,7 @@ async def every_cause(dut, idle: float) -> None:
     bench = Bench(dut)
     await bench.start(cfg_group=frames.number(GROUP), cfg_group6=frames.number(GROUP6))
     if idle:
-        bench.mac.set_pause_generator(harness.stalls(idle))
+        harness.stall(bench.mac, idle)
     due = []
     for case, (make, arrival) in random.choices(list(enumerate(CASES)), k=250) + list(
         enumerate(CASES)

@@ -158,7 +158,7 @@ async def any_frames(dut, pages: int, align: int, ready: float) -> None:
     await bench.start(pages, align=align)
     bench.ready = ready
     if ready < 1:
-        bench.heads.set_pause_generator(harness.stalls(0.8))
+        harness.stall(bench.heads, 0.8)
     sent = frames(200)
     for frame in sent:
         await bench.send(frame, 0.0 if ready == 1 else 0.3)

@@ -68,7 +68,7 @@ async def nothing_is_lost(dut, by_class: int, metres: int) -> None:
         pause_control=1 | by_class << 1 | 3 << 4,
     )
     cocotb.start_soon(bench.loop(5 * metres))
-    bench.objects.set_pause_generator(harness.stalls(0.7))
+    harness.stall(bench.objects, 0.7)
     sent = [random.randbytes(random.randrange(1, 30_000)) for _ in range(14)]
     for number, content in enumerate(sent):
         bench.offer(number, content)

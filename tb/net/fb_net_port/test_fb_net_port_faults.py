@@ -580,16 +580,15 @@ async def whatever_comes_is_counted(dut) -> None:
     """Noise, in bursts and with gaps, a reader that stalls: offered = counted, frame and byte."""
     bench = Bench(dut, at_line_rate=False)
     await bench.start(pause=200 | 100 << 16 | 900 << 32 | 300 << 48, pause_control=1)
-    bench.objects.set_pause_generator(harness.stalls(0.6))
-    bench.heads.set_pause_generator(harness.stalls(0.4))
-    bench.rx.set_pause_generator(harness.stalls(0.05))
+    harness.stall(bench.objects, 0.6)
+    harness.stall(bench.heads, 0.4)
+    harness.stall(bench.rx, 0.05)
     sender = Sender()
     for _ in range(600):
         bench.hand(malformed(sender), damaged=random.random() < 0.05)
     await bench.settle()
     for sink in (bench.objects, bench.heads):
-        sink.set_pause_generator(None)
-        sink.pause = False
+        harness.stall(sink, 0)
     await Timer(20, "us")
     arrivals, places = await bench.sums()
     assert len(arrivals) >= 6 and places[spec.PLACE_DELIVERED][0] > 20

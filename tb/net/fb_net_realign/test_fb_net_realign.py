@@ -92,7 +92,7 @@ async def any_extents(dut, idle: float, stall: float) -> None:
     bench = Bench(dut)
     await bench.start()
     if stall:
-        bench.sink.set_pause_generator(harness.stalls(stall))
+        harness.stall(bench.sink, stall)
     due = []
 
     async def drive() -> None:
@@ -122,7 +122,7 @@ async def no_more_is_awaited(dut, stall: float) -> None:
     bench = Bench(dut)
     await bench.start()
     if stall:
-        bench.sink.set_pause_generator(harness.stalls(stall))
+        harness.stall(bench.sink, stall)
     for _ in range(30):
         data = random.randbytes(size())
         await bench.frame(data, True, False, random.choice(USERS), 0.2)

@@ -387,7 +387,7 @@ async def any_faults(dut, ready: float, base: int) -> None:
     await bench.start()
     bench.ready = ready
     if ready < 1:
-        bench.heads.set_pause_generator(harness.stalls(0.5))
+        harness.stall(bench.heads, 0.5)
     sent = objects(150)
     for frame in sent:
         frame.sequence = (frame.sequence + base) % NUMBERS

@@ -175,8 +175,8 @@ async def slow_reader(dut, stall: float) -> None:
     """A sender that ignores pause: each frame is stored or counted, each gap stands in a head."""
     bench = Bench(dut)
     await bench.start()
-    bench.objects.set_pause_generator(harness.stalls(stall))
-    bench.heads.set_pause_generator(harness.stalls(0.2))
+    harness.stall(bench.objects, stall)
+    harness.stall(bench.heads, 0.2)
     sender, sent = Sender(), {}
     for number in range(harness.repeat(60, 25)):
         content = random.randbytes(random.randrange(1, 30_000))
@@ -188,8 +188,7 @@ async def slow_reader(dut, stall: float) -> None:
     number = len(sent)
     sent[number] = b"the end"
     await bench.send(wire(udp(*sender.datagrams(number, sent[number], 1440))))
-    bench.objects.set_pause_generator(None)
-    bench.objects.pause = False
+    harness.stall(bench.objects, 0)
     await bench.settle()
     lost = bench.arrivals[spec.ARRIVAL_OVERFLOW]
     assert lost, "nothing was lost: the reader is not slow enough"
@@ -275,15 +274,14 @@ async def slow_reader_of_packets(dut) -> None:
     bench = Bench(dut)
     await bench.start()
     await begin_packets(bench, 4)
-    bench.objects.set_pause_generator(harness.stalls(0.8))
+    harness.stall(bench.objects, 0.8)
     sent = [number.to_bytes(60, "big") for number in range(3000)]
     for frame in sent:
         await bench.send(frame)
     await harness.step(dut.clk, 20_000)
     # Frames behind a gap tell of up to 255 each.
     after = [number.to_bytes(60, "big") for number in range(3000, 3020)]
-    bench.objects.set_pause_generator(None)
-    bench.objects.pause = False
+    harness.stall(bench.objects, 0)
     for frame in after:
         await bench.send(frame)
     await bench.settle()
@@ -373,8 +371,8 @@ async def packets_on_a_live_link(dut, stall: float, pauses: tuple[int, ...], cor
     await bench.start(core_ps, cfg_streams=2, cfg_gather=200_000)
     dut.cfg_pages.value = 3
     dut.cfg_wait.value = 0
-    bench.objects.set_pause_generator(harness.stalls(stall))
-    bench.heads.set_pause_generator(harness.stalls(stall / 2))
+    harness.stall(bench.objects, stall)
+    harness.stall(bench.heads, stall / 2)
     cocotb.start_soon(stays_ended(dut))
     switching = cocotb.start_soon(
         switch(

@@ -106,7 +106,7 @@ async def any_objects(dut, payload: int, stall: float) -> None:
     await bench.start(payload)
     if stall:
         for stream in (bench.heads, bench.objects):
-            stream.set_pause_generator(harness.stalls(stall))
+            harness.stall(stream, stall)
     sizes = [1, 53, 54, 55, 63, 64, 65, payload - 1, payload, payload + 1, 2 * payload]
     sent = [random.randbytes(size) for size in sizes]
     sent += [
@@ -131,7 +131,7 @@ async def goes_on_once_begun(dut) -> None:
     """However slowly an object comes: within a frame there is a beat in every cycle."""
     bench = Bench(dut)
     await bench.start(1408)
-    bench.objects.set_pause_generator(harness.stalls(0.7))
+    harness.stall(bench.objects, 0.7)
     bench.send(1, random.randbytes(20_000))
     open_frame = False
     for _ in range(6000):

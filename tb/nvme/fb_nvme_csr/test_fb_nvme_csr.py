@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 
 import cocotb
@@ -60,8 +59,8 @@ async def keeps_what_is_written(dut) -> None:
     """Writes of any bytes change these bytes of this register, under random stalls."""
     master = await start(dut)
     for channel in (master.write_if.aw_channel, master.write_if.w_channel):
-        channel.set_pause_generator(random.random() < 0.3 for _ in itertools.count())
-    master.read_if.r_channel.set_pause_generator(random.random() < 0.3 for _ in itertools.count())
+        harness.stall(channel, 0.3)
+    harness.stall(master.read_if.r_channel, 0.3)
     expected = {name: 0 for name in WRITABLE}
     for name in WRITABLE:
         await master.write_qword(getattr(regs, name.upper()), 0)

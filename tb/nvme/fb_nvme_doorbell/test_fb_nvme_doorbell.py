@@ -81,7 +81,7 @@ async def start(dut) -> tuple[Doorbells, AxiLiteRamWrite]:
 def stall(slave: AxiLiteSlaveWrite, share: float) -> None:
     """Pause the three channels at random, each for itself."""
     for channel in (slave.aw_channel, slave.w_channel, slave.b_channel):
-        channel.set_pause_generator(harness.stalls(share))
+        harness.stall(channel, share)
 
 
 @cocotb.test()

@@ -76,7 +76,7 @@ async def start(dut, *, block: int = 512, transfer: int = 8) -> Reader:
 async def random_reads(dut, block: int, transfer: int) -> None:
     """Any length is covered once, in order, by commands of the allowed size."""
     reader = await start(dut, block=block, transfer=transfer)
-    reader.source.set_pause_generator(harness.stalls(0.3))
+    harness.stall(reader.source, 0.3)
     for _ in range(60):
         address = random.randrange(1 << 20) * block
         length = random.choice([1, 511, 512, PAGE, PAGE + 1, random.randrange(1, 40 * PAGE)])

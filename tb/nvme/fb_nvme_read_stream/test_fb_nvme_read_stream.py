@@ -145,7 +145,7 @@ async def random_deliveries(dut, back: float, busy: float) -> None:
     delivery = await start(dut)
     delivery.late = busy > 0.5
     delivery.busy = busy
-    delivery.sink.set_pause_generator(harness.stalls(back))
+    harness.stall(delivery.sink, back)
     expected, packet = [], b""
     for _ in range(harness.repeat(60, 20)):
         page, tag = random.randrange(PAGES - 8), random.getrandbits(8)  # page: index of a unit
@@ -184,7 +184,7 @@ async def lost_beats(dut) -> None:
     """A beat that the memory has lost ends its read: data before it are good, none come after."""
     delivery = await start(dut)
     delivery.lossy = delivery.late = True
-    delivery.sink.set_pause_generator(harness.stalls(0.3))
+    harness.stall(delivery.sink, 0.3)
     expected, packet, ended = [], b"", False
     for _ in range(harness.repeat(60, 20)):
         page, tag = random.randrange(PAGES - 8), random.getrandbits(8)
@@ -288,7 +288,7 @@ async def restart_while_offered(dut, lossy: bool) -> None:
     """
     delivery = await start(dut)
     delivery.lossy = lossy
-    delivery.sink.set_pause_generator(harness.stalls(0.8))
+    harness.stall(delivery.sink, 0.8)
     for _ in range(harness.repeat(80, 40)):
         pages = random.choice([1, 4])
         await delivery.hand_over(page=3, size=pages * PAGE - 1, last=1, tag=0x11)

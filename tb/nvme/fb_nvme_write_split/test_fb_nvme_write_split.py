@@ -108,7 +108,7 @@ async def random_transactions(dut, block: int, idle: float, hold: float) -> None
     writer = await start(dut, block=block)
     writer.hold = hold
     writer.late = 0.95 if hold else 0.0
-    writer.source.set_pause_generator(harness.stalls(idle))
+    harness.stall(writer.source, idle)
     for grow in (0, 1, 0):
         dut.grow.value = grow
         for _ in range(harness.repeat(12, 6)):

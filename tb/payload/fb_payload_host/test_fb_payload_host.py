@@ -49,7 +49,7 @@ async def writes_are_in_host_memory(dut, share: float) -> None:
     buffer = await start(dut)
     write, read = buffer.host.write_if, buffer.host.read_if
     for channel in (write.aw_channel, write.w_channel, write.b_channel, read.ar_channel):
-        channel.set_pause_generator(harness.stalls(share))
+        harness.stall(channel, share)
     for n in range(1, 30):
         address = random.choice([0, SEGMENT - 2 * PAGE, 9 * SEGMENT])
         data = random.randbytes(random.choice([512, PAGE, 3 * PAGE, 3 * PAGE + 1024]))
@@ -84,7 +84,7 @@ async def committed_only_after_a_read(dut) -> None:
     """The bridge's answer to a write is not enough: a read behind it has to come back."""
     buffer = await start(dut)
     held = True
-    buffer.host.read_if.r_channel.set_pause_generator(iter(lambda: held, None))
+    harness.stall(buffer.host.read_if.r_channel, iter(lambda: held, None))
     for n in range(5):
         await buffer.write(n * 32 * PAGE, random.randbytes(2 * PAGE))
     await harness.step(dut.clk, 1000)
@@ -100,7 +100,7 @@ async def reads_are_what_host_memory_holds(dut, share: float) -> None:
     """Pages and parts of them, from every segment for reads."""
     buffer = await start(dut)
     for channel in (buffer.host.read_if.ar_channel, buffer.host.read_if.r_channel):
-        channel.set_pause_generator(harness.stalls(share))
+        harness.stall(channel, share)
     for n in range(32):
         address = HALF + n // 2 * SEGMENT + (n % 2) * (SEGMENT - PAGE)
         data = random.randbytes(PAGE)

@@ -165,7 +165,7 @@ async def load_waits(dut, stops: str) -> None:
     await bench.start()
     key = await bench.load(0)
     stream = getattr(bench, stops)
-    stream.clear_pause_generator()
+    harness.stall(stream, 0)
     data = [random.randbytes(3 * BEAT) for _ in range(2)]
     stream.pause = stops == "sink"
     await bench.send(data[0], extent=MID_BLOCK)
@@ -325,7 +325,7 @@ async def reset_in_mid_load(dut) -> None:
     """A load that waits, or is under way, is forgotten, as is the packet that it waits for."""
     bench = Bench(dut)
     await bench.start()
-    bench.sink.clear_pause_generator()
+    harness.stall(bench.sink, 0)
     for stops in (True, False):
         bench.sink.pause = stops
         await bench.send(bytes(BEAT))

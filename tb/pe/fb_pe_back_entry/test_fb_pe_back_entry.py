@@ -87,8 +87,8 @@ class Bench(elements.Bench):
 async def any_objects(dut, idle: float, stall: float) -> None:
     """Objects come out as they were read, those that could not be read to their end, too."""
     bench = Bench(dut)
-    bench.heads.set_pause_generator(harness.stalls(idle))
-    bench.passed.set_pause_generator(harness.stalls(stall))
+    harness.stall(bench.heads, idle)
+    harness.stall(bench.passed, stall)
     await bench.start(idle=idle, stall=stall)
     packets = [random.randbytes(elements.size()) for _ in range(3 * TAGS)]
     sent = [

@@ -95,8 +95,8 @@ class Bench(elements.Bench):
     async def start(self, idle: float = 0.0, stall: float = 0.0) -> None:
         """Reset; `idle` and `stall` are shares of pauses of sources and sink."""
         for each in (self.source, self.tags, self.heads):
-            each.set_pause_generator(harness.stalls(idle))
-        self.sink.set_pause_generator(harness.stalls(stall))
+            harness.stall(each, idle)
+        harness.stall(self.sink, stall)
         await harness.start(self.dut)
 
 

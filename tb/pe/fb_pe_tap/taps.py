@@ -94,7 +94,7 @@ class Bench(elements.Bench):
             (self.copies, slow),
         ]:
             if share:
-                stream.set_pause_generator(harness.stalls(share))
+                harness.stall(stream, share)
         await harness.start(self.dut)
 
     async def put(self, data: bytes, user: int, extent: Extent) -> Packet:

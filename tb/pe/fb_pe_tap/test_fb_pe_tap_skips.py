@@ -81,7 +81,7 @@ async def results_wait(dut, stall: float) -> None:
     """
     bench = Bench(dut)
     await bench.start(0.0, stall)
-    bench.results.clear_pause_generator()
+    harness.stall(bench.results, 0)
     bench.copies.pause = True
     extent = Extent(4, 1, 0, 0, 0, 0)
     long = await bench.put(bytes(2 * BEATS * BEAT), elements.WHOLE, extent)

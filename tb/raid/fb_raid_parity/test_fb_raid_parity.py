@@ -120,7 +120,7 @@ async def any_drive_may_go(dut, drives: int, pages: int, idle: float) -> None:
     """Written whole or without a drive, read whole or without it: the bytes are the same."""
     array = await start(dut, drives, pages)
     for end in array.ends:
-        end.set_pause_generator(harness.stalls(idle))
+        harness.stall(end, idle)
     payload = array.stripes.payload
     for hole in random.sample(range(drives), 2):
         array.configure()

@@ -117,8 +117,8 @@ async def start(dut, parity: int = 1) -> Joiner:
 async def reads_are_whole(dut, width: int, idle: float) -> None:
     """Whatever the parts, the user has his bytes; the first error ends them."""
     joiner = await start(dut)
-    joiner.source.set_pause_generator(harness.stalls(idle))
-    joiner.sink.set_pause_generator(harness.stalls(idle))
+    harness.stall(joiner.source, idle)
+    harness.stall(joiner.sink, idle)
     failures = 0
     for _ in range(60):
         chunks = [random.choice([512, 1024, 64 * BEATS]) for _ in range(random.randrange(4))]

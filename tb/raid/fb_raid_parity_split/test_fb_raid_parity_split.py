@@ -116,7 +116,7 @@ async def parts_make_the_read(dut, drives: int, pages: int, idle: float) -> None
     """Whichever drive is missing, its chunks are asked of the others, and no byte twice."""
     splitter = await start(dut, drives, pages)
     splitter.idle = idle
-    splitter.source.set_pause_generator(harness.stalls(idle))
+    harness.stall(splitter.source, idle)
     stripes = splitter.stripes
     for hole in (None, *range(drives)):
         dut.cfg.value = config(stripes, hole)

@@ -68,8 +68,8 @@ async def start(dut, drives: int = 4, pages: int = 1, parity: int = 1) -> Writer
 async def stripes_have_parity(dut, drives: int, pages: int, idle: float) -> None:
     """Transactions of any length become whole stripes, each followed by the sum of its chunks."""
     writer = await start(dut, drives, pages)
-    writer.source.set_pause_generator(harness.stalls(idle))
-    writer.sink.set_pause_generator(harness.stalls(idle))
+    harness.stall(writer.source, idle)
+    harness.stall(writer.sink, idle)
     payload = writer.stripes.payload
     sent = []
     some = random.randrange(1, 2 * payload)

@@ -94,9 +94,9 @@ class Bench:
 async def any_objects(dut, idle: float, stall: float) -> None:
     """Objects come as they were ordered; a read that fails ends early, with the code."""
     bench = Bench(dut, fail=0.3)
-    bench.reader.data.set_pause_generator(harness.stalls(idle))
+    harness.stall(bench.reader.data, idle)
     for each in (bench.reader.sink, bench.heads, bench.objects):
-        each.set_pause_generator(harness.stalls(stall))
+        harness.stall(each, stall)
     await bench.start()
     for _ in range(40):
         await bench.order(size(1500))

@@ -287,7 +287,7 @@ async def random_pages(dut, idle: float, stall: float, small: bool) -> None:
     """Pages of any facts are those of forebay-spec, whichever side waits for the other."""
     bench = Bench(dut, small)
     await bench.start(random.choice(["b", "tif", "jpeg", "a-~."]))
-    bench.sink.set_pause_generator(harness.stalls(stall))
+    harness.stall(bench.sink, stall)
     await bench.check([random_facts() for _ in range(harness.repeat(60, 20))], idle)
 
 

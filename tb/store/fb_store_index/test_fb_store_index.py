@@ -162,10 +162,10 @@ async def full_blocks(dut, idle: float, stall: float, flush: int) -> None:
     """Without a time-out only full blocks leave, over the end of a ring too."""
     bench = Bench(dut)
     await bench.start(places=3, align=3 if idle else 0, ring=1, flush=flush)
-    bench.source.set_pause_generator(harness.stalls(idle))
+    harness.stall(bench.source, idle)
     bench.sums.stall = stall
     for each in (bench.streamer.sink, bench.streamer.answers):
-        each.set_pause_generator(harness.stalls(stall))
+        harness.stall(each, stall)
     bench.send(7 * ROWS)
     await bench.settle()
     assert bench.check([ROWS] * 7) == 0
@@ -180,7 +180,7 @@ async def any_rows(dut, wait: int, align: int, ring: int) -> None:
     places = random.randrange(3, 6)
     await bench.start(places, wait, align, ring=ring, flush=1)
     for each in (bench.source, bench.streamer.sink, bench.streamer.answers):
-        each.set_pause_generator(harness.stalls(0.4))
+        harness.stall(each, 0.4)
     for _ in range(harness.repeat(40, 5)):
         bench.send(random.choice([0, 1, 2, random.randrange(60)]))
         if random.random() < 0.4:
@@ -442,7 +442,7 @@ def ends(rows: list[dict[str, object]]) -> list[int]:
 async def tells_what_is_durable(dut, fail: float) -> None:
     """Which page is behind the newest extent whose row is on the SSD, or was lost."""
     bench = Bench(dut, fail)
-    bench.streamer.answers.set_pause_generator(harness.stalls(0.95))
+    harness.stall(bench.streamer.answers, 0.95)
     await bench.start(flush=1, wait=300)
     assert dut.any_durable.value == 0
 

@@ -92,9 +92,9 @@ async def any_rows(dut, page: int, align: int, idle: float, stall: float) -> Non
     bench = Bench(dut, fail=0.3)
     await bench.start(page, align)
     for each in (bench.rows, bench.source):
-        each.set_pause_generator(harness.stalls(idle))
+        harness.stall(each, idle)
     for each in (bench.streamer.sink, bench.streamer.answers, bench.out, bench.facts):
-        each.set_pause_generator(harness.stalls(stall))
+        harness.stall(each, stall)
     bench.send(40)
     await bench.check()
 

@@ -69,7 +69,7 @@ class Bench:
         self.session = uuid.UUID(int=0)
         self.known = self.ended = 0  # extents with metadata, packets
         self.time = 1  # of the last extent
-        self.objects.set_pause_generator(self.pauses(0.0))
+        harness.stall(self.objects, self.pauses(0.0))
         harness.clear(dut, "ends_object", "received", "m_axis_tag_tready", "sending")
         cocotb.start_soon(self.follow())
 
@@ -96,12 +96,12 @@ class Bench:
 
     def stall(self, idle: float, stall: float) -> None:
         """Pause sources and sinks at random."""
-        self.objects.set_pause_generator(self.pauses(idle))
+        harness.stall(self.objects, self.pauses(idle))
         for source in (self.heads, self.reader.data):
-            source.set_pause_generator(harness.stalls(idle))
+            harness.stall(source, idle)
         sinks = (self.streamer.sink, self.reader.sink, self.fetched, self.fetched_heads)
         for each in (*sinks, self.streamer.answers):
-            each.set_pause_generator(harness.stalls(stall))
+            harness.stall(each, stall)
 
     async def put(self, name: str, value: int) -> None:
         """Write a register."""
@@ -455,7 +455,7 @@ async def batches_with_room(dut) -> None:
     """A batch that holds more extents than there are entries ends before these are in use."""
     bench = Bench(dut)
     # They come no faster than the batch takes them.
-    bench.heads.set_pause_generator(harness.stalls(0.98))
+    harness.stall(bench.heads, 0.98)
     await harness.start(dut)
     entries = int(dut.u_table.Extents.value)
     await bench.begin(4000, control=BATCHES, batch=1024 * PAGE, wait=0)

@@ -116,8 +116,8 @@ class Bench:
         self.stall, self.sums.stall = stall, min(stall, 0.5)
         harness.clear(self.dut, "go", "stop", "order_ready", "count")
         self.use(index)
-        self.reader.data.set_pause_generator(harness.stalls(idle))
-        self.reader.sink.set_pause_generator(harness.stalls(stall))
+        harness.stall(self.reader.data, idle)
+        harness.stall(self.reader.sink, stall)
         await harness.start(self.dut)
         cocotb.start_soon(self.take())
 

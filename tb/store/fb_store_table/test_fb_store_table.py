@@ -135,9 +135,9 @@ async def any_results(dut, idle: float, stall: float, most: int) -> None:
     bench = Bench(dut)
     await bench.start(wait=3000)
     for each in (bench.extents, bench.results, bench.parts):
-        each.set_pause_generator(harness.stalls(idle))
+        harness.stall(each, idle)
     for each in (bench.out, bench.heads):
-        each.set_pause_generator(harness.stalls(stall))
+        harness.stall(each, stall)
     given: dict[int, dict[str, int] | None] = {}  # by the tag; none: not judged
     sent: list[tuple[int, Row, bool]] = []  # tags, records, and whether a result belongs there
     pending: list[int] = []

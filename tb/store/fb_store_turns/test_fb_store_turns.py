@@ -74,9 +74,9 @@ async def any_writes(dut, idle: float, stall: float) -> None:
     """Writes of both pass whole and in order, and each gets the answers that are its own."""
     bench = Bench(dut)
     for each in bench.sources:
-        each.set_pause_generator(harness.stalls(idle))
+        harness.stall(each, idle)
     for each in (*bench.answers, bench.streamer.sink, bench.streamer.answers):
-        each.set_pause_generator(harness.stalls(stall))
+        harness.stall(each, stall)
     await harness.start(dut)
     for _ in range(6):
         bench.send(0, random.randrange(0, 8))
@@ -133,9 +133,9 @@ async def long_responses(dut, idle: float, stall: float) -> None:
     """What is read comes in many beats, and all of them go to who asked."""
     bench = Bench(dut)
     bench.streamer.silent = True
-    bench.streamer.answers.set_pause_generator(harness.stalls(idle))
+    harness.stall(bench.streamer.answers, idle)
     for each in (*bench.answers, bench.streamer.sink):
-        each.set_pause_generator(harness.stalls(stall))
+        harness.stall(each, stall)
     await harness.start(dut)
     for half in (0, 1):
         bench.send(half, 20)

@@ -115,9 +115,9 @@ class Bench:
     def stall(self, idle: float, stall: float) -> None:
         """Pause sources and sinks at random."""
         for source in (self.objects, self.heads):
-            source.set_pause_generator(harness.stalls(idle))
+            harness.stall(source, idle)
         for each in (self.streamer.sink, self.streamer.answers, self.parts):
-            each.set_pause_generator(harness.stalls(stall))
+            harness.stall(each, stall)
 
     def send(self, what: Extent) -> None:
         """Queue an extent, and remember what has to come of it."""

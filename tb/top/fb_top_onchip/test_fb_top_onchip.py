@@ -73,9 +73,9 @@ class System:
             harness.stall_master(master, share, share)
         doorbells = self.ssd.doorbells.write_if
         for channel in (doorbells.aw_channel, doorbells.w_channel, doorbells.b_channel):
-            channel.set_pause_generator(harness.stalls(share))
+            harness.stall(channel, share)
         for port in (self.wr, self.wrsp, self.rdcmd, self.rd):
-            port.set_pause_generator(harness.stalls(share))
+            harness.stall(port, share)
         self.payload.stall(share)
 
     async def write(

@@ -144,9 +144,9 @@ class System:
             harness.stall_master(master, share, share)
         doorbells = self.ssd.doorbells.write_if
         for channel in (doorbells.aw_channel, doorbells.w_channel, doorbells.b_channel):
-            channel.set_pause_generator(harness.stalls(share))
+            harness.stall(channel, share)
         for port in (self.write_data, self.write_done, self.read_command, self.read_data):
-            port.set_pause_generator(harness.stalls(share))
+            harness.stall(port, share)
 
     async def write(self, address: int, data: bytes, keep: int | None = None) -> int:
         """Write a transaction and return its token; `keep` is TKEEP of each byte."""

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{profile, shaken, system};
+use crate::common::{profile, room_for, shaken, system};
 use forebay_cosim::{
     Access, Config, Direction, Drive, Outcome, Payload, Read, Reference, Sink, Stall, Stalls,
     System, Workload, Write, rtl,
@@ -19,7 +19,7 @@ use forebay_spec::streamer::UserError;
 /// Our streamer beside ideal drives, `drives` of them.
 fn array(drives: u8, chunk: u64) -> Config {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let source = rtl::onchip(&root, 16, 256).parameter("Drives", drives);
+    let source = rtl::onchip(&root, 16, 256).parameter("Drives", room_for(drives));
     let mut config = Config::new(source, profile("ideal"));
     let ssd = config.profile.ssd.clone();
     config.more_drives = (1..drives).map(|_| Drive::new(ssd.clone())).collect();

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::common::{profile, shaken, system};
+use crate::common::{profile, room_for, shaken, system};
 use forebay_cosim::{
     Config, Drive, Outcome, Payload, Read, Sink, Stall, Stalls, System, Write, rtl,
 };
@@ -26,7 +26,7 @@ fn root() -> PathBuf {
 /// RTL beside ideal drives, the last for the parity.
 fn beside(source: Source, drives: u8, chunk: u64) -> Config {
     let source = source
-        .parameter("Drives", drives)
+        .parameter("Drives", room_for(drives))
         .parameter("ParityPages", 16);
     let mut config = Config::new(source, profile("ideal"));
     let ssd = config.profile.ssd.clone();
@@ -418,7 +418,7 @@ fn what_cannot_have_parity_is_refused_in_words() {
     let said = refused(array(2, 131_072));
     assert!(said.contains("131072") && said.contains("65536"), "{said}");
     let mut config = array(2, 65536);
-    config.rtl = rtl::onchip(&root(), 16, 256).parameter("Drives", 2);
+    config.rtl = rtl::onchip(&root(), 16, 256).parameter("Drives", room_for(2));
     let said = refused(config);
     assert!(said.contains("built without parity"), "{said}");
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{onchip, poisoned, profile, soak, system};
+use crate::common::{onchip, poisoned, profile, room_for, soak, system};
 use forebay_cosim::{Config, Drive, Payload, Read, Sink, Stall, Stalls, System, Write, rtl};
 use forebay_driver::ArrayOptions;
 use forebay_model::Poison;
@@ -40,7 +40,7 @@ fn a_small_area_in_every_memory() {
 fn drives_with_parity() {
     for drives in [3u8, 4] {
         let source = rtl::onchip(root(), 16, 256)
-            .parameter("Drives", drives)
+            .parameter("Drives", room_for(drives))
             .parameter("ParityPages", 16);
         let mut config = Config::new(source, profile("ideal"));
         let ssd = config.profile.ssd.clone();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{onchip, profile, shaken, system};
+use crate::common::{onchip, profile, room_for, shaken, system};
 use forebay_cosim::{
     CLOCK_PERIOD, Config, Drive, Error, Pace, Read, Sink, Stall, Stalls, System, Write, rtl,
 };
@@ -41,7 +41,7 @@ fn a_dropped_command_without_time_out_is_a_hang() {
     for drives in [1, 2] {
         let mut config = onchip();
         if drives > 1 {
-            config.rtl = rtl::onchip(root(), 16, 256).parameter("Drives", drives);
+            config.rtl = rtl::onchip(root(), 16, 256).parameter("Drives", room_for(drives));
             config.more_drives = vec![Drive::new(config.profile.ssd.clone())];
             config.driver.array = Some(ArrayOptions::striped(2, 65536));
         }

@@ -29,6 +29,16 @@ pub fn poisoned() -> [Config; 3] {
     })
 }
 
+/// The number of drives that the RTL is built for to be beside so many: by night this one, by day one
+/// of two numbers, as RTL takes longer to build than to test.
+pub fn room_for(drives: u8) -> u8 {
+    match drives {
+        3 => 3,
+        _ if std::env::var_os("FOREBAY_COUNTS").is_some_and(|counts| counts == "full") => drives,
+        _ => 8,
+    }
+}
+
 pub fn profile(name: &str) -> Profile {
     Profile::load(name).expect("a profile of this name")
 }
