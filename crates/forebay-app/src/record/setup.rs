@@ -11,7 +11,7 @@ use forebay_driver::record::Plan;
 use forebay_model::net::{Addresses, Station};
 use forebay_model::{Medium, SECOND, Time};
 use forebay_net::send::epoch_of_clock;
-use forebay_pipeline::{Clock, Kind, Pipeline};
+use forebay_pipeline::{Clock, Kind, Pipeline, Sink};
 use forebay_spec::net::ethernet::{HEADER_BYTES, IPV4_BYTES, TAG_BYTES, UDP_BYTES};
 use forebay_spec::net::header;
 use forebay_spec::net::pause::QUANTUM_BITS;
@@ -208,10 +208,7 @@ pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> 
     Plan {
         net: net(pipeline),
         recording: super::recording(superblock, sink, results, superblock.formatted),
-        packets: (sink.layout == Kind::Packets).then(|| Packets {
-            pages: CHUNK_PAGES.max((superblock.unit() / PAGE) as u8),
-            wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
-        }),
+        packets: packets(sink, superblock),
         elements: pipeline.chain().cfg,
         chain: {
             let (registers, per_stream) = pipeline.windows();
@@ -223,6 +220,14 @@ pub fn plan(pipeline: &Pipeline, superblock: &Superblock, back: Option<u64>) -> 
         registers: registers(pipeline, superblock),
         back: back.map(|rate| destination(pipeline, rate)),
     }
+}
+
+/// How frames become a capture, where they do.
+pub fn packets(sink: &Sink, superblock: &Superblock) -> Option<Packets> {
+    (sink.layout == Kind::Packets).then(|| Packets {
+        pages: CHUNK_PAGES.max((superblock.unit() / PAGE) as u8),
+        wait_cycles: sink.wait_cycles(forebay_cosim::CLOCK_PERIOD),
+    })
 }
 
 fn destination(pipeline: &Pipeline, rate: u64) -> Destination {

@@ -67,6 +67,8 @@ const RING: Size = Size {
 };
 /// Of a ring one cut is tried for N of the others: its images are larger.
 const RING_SHARE: u32 = 10;
+/// Bytes from sample to sample: more than the longest, and whole stripes.
+const STRIDE: u64 = 32 << 10;
 /// Stripe unit with parity.
 const PARITY_UNIT: u64 = 8192;
 /// Bytes that a drive keeps or loses as a whole: its logical block.
@@ -172,8 +174,8 @@ impl Scene {
     }
 }
 
-/// Cuts a recording of objects with a page each and one of objects that share pages, in turns; over
-/// several drives each of them has a cache of its own.
+/// Cuts recordings of objects with a page each, of objects that share pages, of samples and of
+/// packets, in turns; over several drives each of them has a cache of its own.
 pub fn cuts(spec: &StoreSpec, drives: u8) -> Result<(Cuts, Header)> {
     layouts(spec, &Size { drives, ..SMALL })
 }
@@ -196,9 +198,13 @@ fn layouts(spec: &StoreSpec, size: &Size) -> Result<(Cuts, Header)> {
     let small = Kind::Small {
         extension: extension(),
     };
-    let (paged, _) = scene(spec.seed, paged, size, false)?;
-    let (small, header) = scene(spec.seed, small, size, false)?;
-    let found = tried(spec, &[paged, small], spec.cuts)?;
+    let samples = Kind::Samples { stride: STRIDE };
+    let (paged, header) = scene(spec.seed, paged, size, false)?;
+    let mut scenes = vec![paged];
+    for layout in [small, samples, Kind::Packets] {
+        scenes.push(scene(spec.seed, layout, size, false)?.0);
+    }
+    let found = tried(spec, &scenes, spec.cuts)?;
     Ok((found, header))
 }
 
@@ -220,16 +226,13 @@ fn tried(spec: &StoreSpec, scenes: &[Scene], count: u32) -> Result<Cuts> {
     let mut random = random(spec.seed, 0);
     let progress = Progress::count("losses of power", count.into());
     let count = count as usize;
-    let most = scenes.iter().map(Scene::instants).max();
-    let every = most.is_some_and(|most| count / scenes.len() >= most);
-    cuts.every_instant = every;
-    for number in 0..count {
-        let (scene, turn) = (&scenes[number % scenes.len()], number / scenes.len());
-        let instants = scene.instants();
-        let instant = match every && turn < instants {
-            true => turn,
-            false => below(&mut random, instants as u64) as usize,
-        };
+    let all = scenes.iter();
+    let all = all.flat_map(|scene| (0..scene.instants()).map(move |instant| (scene, instant)));
+    // In any order, from the first to the last, and again.
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_cached_key(|_| random.next_u64());
+    cuts.every_instant = count >= all.len();
+    for (number, (scene, instant)) in all.into_iter().cycle().take(count).enumerate() {
         cuts.cut(scene, number, instant, &mut random, spec.keep.as_deref())?;
         progress.at(number as u64);
     }

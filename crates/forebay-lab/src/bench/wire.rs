@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What benches of recordings share: a machine with a network side, and the bare streamer beside it.
 
-use forebay_app::record::{Plan, Recorded, form, prepare, recording, seed_of, simulate};
+use forebay_app::record::{Plan, Recorded, form, packets, prepare, recording, seed_of, simulate};
 use forebay_app::report::Header;
 use forebay_app::workload::{ops, sequential};
 use forebay_app::{Ended, Failure, MachineSpec, Result, Session, home};
@@ -228,7 +228,7 @@ pub fn plan(net: NetSettings, sink: &Sink, session: &mut Session) -> Result<Plan
     Ok(Plan {
         net,
         recording: recording(&superblock, sink, false, superblock.formatted),
-        packets: None,
+        packets: packets(sink, &superblock),
         elements: [0; ELEMENTS],
         chain: Chain::default(),
         registers: Vec::new(),
