@@ -384,17 +384,19 @@ fn go_round(image: &[u8]) -> Result<(Vec<Row>, Ring)> {
     Ok((rows, ring))
 }
 
-/// Rows of an image whose extents are whole; else what is wrong.
-fn look(image: &dyn Disk) -> std::result::Result<Vec<Row>, String> {
+/// Rows of an image whose extents are whole; else what is wrong. Of the blocks behind the first `whole`
+/// ones, which have one flush, any may be torn.
+fn look(image: &dyn Disk, whole: u64) -> std::result::Result<Vec<Row>, String> {
     let recording = Recording::open(image).map_err(|error| error.to_string())?;
     let verified = verify(&recording, 1, &|_| true);
-    if !verified.is_good() {
-        let (count, first) = (verified.problems.len(), verified.problems.first());
-        return Err(format!("{count} problems, the first of them {first:?}"));
+    if verified.damaged > 0 {
+        let (count, first) = (verified.damaged, verified.problems.first());
+        return Err(format!("{count} damaged extents, first {first:?}"));
     }
-    let rows = recording.rows().map(|entry| match entry {
-        Entry::Row { row, .. } => Ok(row),
-        Entry::Damaged { block, why, .. } => Err(format!("block {block}: {why}")),
+    let rows = recording.rows().filter_map(|entry| match entry {
+        Entry::Row { row, .. } => Some(Ok(row)),
+        Entry::Damaged { block, .. } if block >= whole => None,
+        Entry::Damaged { block, why, .. } => Some(Err(format!("block {block}: {why}"))),
     });
     rows.collect()
 }
@@ -472,7 +474,7 @@ impl Cuts {
             .checked_sub(1)
             .and_then(|last| scene.promised.get(last));
         let promised = promised.copied().unwrap_or(0) as usize;
-        let before = match look(&*image) {
+        let before = match look(&*image, blocks as u64) {
             Ok(rows) => rows,
             Err(what) => {
                 self.broken += 1;
@@ -539,7 +541,7 @@ impl Cuts {
     ) {
         let mended =
             repair(image, Options::default(), &mut |_| true).map_err(|error| error.to_string());
-        match mended.and_then(|_| look(image)) {
+        match mended.and_then(|_| look(image, u64::MAX)) {
             Ok(rows) => {
                 self.repaired_rows += rows.len() as u64;
                 let after = self.known(scene, instant, &rows);
