@@ -29,7 +29,7 @@ pub fn poisoned() -> [Config; 3] {
     })
 }
 
-/// The number of drives that the RTL is built for to be beside so many: by night this one, by day one
+/// The number of drives that the RTL is built for to be beside N: by night this one, by day one
 /// of two numbers, as RTL takes longer to build than to test.
 pub fn room_for(drives: u8) -> u8 {
     match drives {
