@@ -202,6 +202,9 @@ package fb_nvme_pkg;
     return {1'b1, status[9:8], status[7], status[3:0]};
   endfunction
 
+  // Data Transfer Error: the SSD could not fetch the data, which is no fault of its own.
+  localparam logic [CODE_BITS-1:0] ERR_NOT_FETCHED = status_code(fb_spec_pkg::STATUS_BITS'('h04));
+
 endpackage
 
 `default_nettype wire

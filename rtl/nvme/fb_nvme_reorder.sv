@@ -11,7 +11,8 @@
 //              told of a transaction; a failed read ends there. A write's flush goes to each drive
 //              in turn. A command that stays open too long halts the queue or loses its
 //              drive (fb_nvme_timeout): what is open then fails, except for writes that parity
-//              stands for.
+//              stands for. With parity the first drive to fail a write is lost as well, and the
+//              write stays open until software has called that drive offline.
 // Handshake:   a response on offer stays until it is taken, also when a restart comes.
 // Latency:     one cycle from a result to the response or delivery.
 // Throughput:  a command every five cycles for each ring, the time it takes a pointer to move and its
@@ -210,8 +211,9 @@ module fb_nvme_reorder
   // What the one drive that parity stands for has not done of a write is no loss. Where all are there,
   // a write that one refuses waits until that one is done without.
   assign covered = !rejected && gone && cfg.degraded && look_q.write;
-  assign refused = Drives > 1 && !rejected && !open && found.error && look_q.write && cfg.parity &&
-      offline == '0;
+  assign refused = Drives > 1 && !rejected && !open && found.error &&
+      found.code != ERR_NOT_FETCHED && look_q.write && cfg.parity && offline == '0 &&
+      (lost & ~(Drives'(1) << drive)) == '0;
   assign failed = !rejected && !covered && found.error;
   assign bad = rejected ? entry_q.size[CODE_BITS-1:0] != ERR_OK : failed;  // code is not ERR_OK
   assign code = rejected ? entry_q.size[CODE_BITS-1:0] : covered ? ERR_OK : found.code;
@@ -303,7 +305,7 @@ module fb_nvme_reorder
       .cycles(cfg.timeout),
       .look(look_q.valid && !look_q.early),
       .look_write(look_q.write),
-      .look_open(open || refused),
+      .look_open((open || refused) && !gone),
       .look_refused(refused),
       .look_drive(drive),
       .step(act),

@@ -231,6 +231,11 @@ impl From<forebay_cosim::Error> for Failure {
                 "--rtl takes a top module with the pins of fb_top_onchip or of SNAcc's streamer; \
                  name it with --top",
             ),
+            Cosim::Unmarked { .. } => (
+                Exit::FileFailed,
+                "check the room and the permissions of the images' folder; what is on the drives \
+                 is as before the drive was lost",
+            ),
             Cosim::NoRtl { .. } => (
                 Exit::BadInput,
                 "name a filelist (.f), a folder, or Verilog files with --rtl",

@@ -350,7 +350,7 @@ impl System {
     /// Lets the driver do without drives of an array that are lost, as it would beside hardware.
     fn look_after_drives(&mut self) -> Result<()> {
         let lost = self.with_session(|session, bus| session.lost(bus));
-        for drive in lost.unwrap_or(Ok(Vec::new())).map_err(Error::Command)? {
+        for drive in lost.unwrap_or(Ok(Vec::new())).map_err(watching)? {
             let session = self.session.as_ref();
             let stood_for = session.is_some_and(|session| {
                 session.facts().layout().parity() && session.missing().is_none()
@@ -360,7 +360,7 @@ impl System {
                     .map_err(|source| Error::Unmarked { drive, source })?;
             }
             let given_up = self.with_session(|session, bus| session.give_up(bus, drive));
-            given_up.unwrap_or(Ok(())).map_err(Error::Command)?;
+            given_up.unwrap_or(Ok(())).map_err(watching)?;
         }
         Ok(())
     }
@@ -658,7 +658,10 @@ impl Host for System {
         (0..cycles).try_for_each(|_| self.pass())?;
         if self.core.cycle - self.looked_at >= LOOK_EVERY {
             self.looked_at = self.core.cycle;
-            self.look_after_drives().map_err(carrier)?;
+            self.look_after_drives().map_err(|error| match error {
+                Error::Interrupted => BusError::Interrupted,
+                error => carrier(error),
+            })?;
         }
         Ok(())
     }
@@ -685,6 +688,14 @@ fn poison_media(drives: &mut [Drive], parity: bool) {
         drive
             .medium
             .get_or_insert_with(|| Medium::poisoned(bytes, Poison::Medium(pattern)));
+    }
+}
+
+/// What went wrong while the driver looked after drives; the user may have stopped it.
+fn watching(error: forebay_driver::Error) -> Error {
+    match error {
+        forebay_driver::Error::Bus(BusError::Interrupted) => Error::Interrupted,
+        error => Error::Command(error),
     }
 }
 

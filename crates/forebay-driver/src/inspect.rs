@@ -21,7 +21,7 @@ pub struct StreamerStatus {
     pub idle: bool,
     /// The queue runs.
     pub enabled: bool,
-    /// Drives with a command that has timed out; bit n is drive n's.
+    /// Drives that are lost, as in [`Session::lost`](crate::Session::lost); bit n is drive n's.
     pub lost: u8,
     /// Commands submitted and not completed.
     pub outstanding: u32,
@@ -61,7 +61,7 @@ pub struct DriveCounts {
     pub outstanding: u32,
     /// It is asked for nothing any more.
     pub offline: bool,
-    /// One of its commands timed out.
+    /// One of its commands timed out or, with parity, a write failed.
     pub lost: bool,
     /// Commands that are over.
     pub commands: u32,
@@ -283,7 +283,7 @@ impl Streamer {
         Ok(drives)
     }
 
-    /// Drives with a command that has timed out, as bits.
+    /// Drives that are lost, as bits.
     ///
     /// # Errors
     /// Where the bus fails or the card has gone.

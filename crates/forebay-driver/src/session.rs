@@ -159,9 +159,9 @@ impl Session {
         &self.options.fpga
     }
 
-    /// The drives of an array with a command that has timed out or, where there is parity, a write
-    /// that they have refused: it waits for [`Session::give_up`]. Ask more often than the time-out,
-    /// or the streamer halts.
+    /// The drives of an array with a command that has timed out or, where there is parity and all
+    /// drives are there, a write that has failed: it waits for [`Session::give_up`]. Ask more often
+    /// than the time-out, or the streamer halts; without a time-out it waits for ever.
     ///
     /// # Errors
     /// Where the bus fails.

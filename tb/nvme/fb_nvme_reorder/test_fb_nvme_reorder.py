@@ -18,6 +18,7 @@ from runner import simulate
 
 PAGE = 4096
 FAULT = 0xB2
+NOT_FETCHED = 0x84  # Data Transfer Error
 
 
 @dataclass
@@ -134,7 +135,8 @@ class Reorder:
             return 0 if write and self.spared else spec.ERR_TIMEOUT
         if write and command.code and drive in self.gone and self.spared:
             return 0
-        return None if write and command.code and self.whole else command.code
+        waits = write and self.whole and command.code not in (None, 0, NOT_FETCHED)
+        return None if waits else command.code
 
     async def cycle(self, work: float, note: float, ready: float, fail: float = 0.1) -> None:
         """One cycle: new commands, outcomes in any order, and all that must follow."""
@@ -178,7 +180,7 @@ class Reorder:
         if not open_ones or random.random() >= note:
             return None
         command = random.choice(open_ones)
-        code = FAULT if random.random() < fail else 0
+        code = random.choice([FAULT, FAULT, NOT_FETCHED]) if random.random() < fail else 0
         soon = command.early and code == 0
         progress = structs.constant("DONE_EARLY" if soon else "DONE")
         error = code != 0
@@ -410,6 +412,9 @@ async def a_drive_is_lost(dut, side: str, saved: bool) -> None:
     assert dut.halted.value == alone
     if saved and not alone:
         reorder.lose(drive, timeout=200)
+        # A user who takes nothing is no drive that hangs.
+        for _ in range(600):
+            await reorder.cycle(0.0, 0.0, 0.0)
     for _ in range(600):
         await reorder.cycle(0.0, 0.0, 1.0)
     assert dut.halted.value == (alone or not saved)
@@ -461,6 +466,32 @@ async def a_drive_refuses(dut, saved: bool) -> None:
         await reorder.drain()
         assert dut.halted.value == 0
         dut.offline.value = 0
+
+
+@cocotb.test()
+async def a_second_drive_fails(dut) -> None:
+    """Parity stands for one drive: where another is lost a write that fails has failed."""
+    reorder = await start(dut, timeout=400, parity=True)
+    if reorder.drives == 1:
+        return
+    await open_command(dut, reorder, "rd", 0)
+    while dut.lost.value == 0:
+        await reorder.cycle(0.0, 0.0, 1.0)
+    reorder.whole = False
+    write = await open_command(dut, reorder, "wr", 1)
+    dut.result.value = structs.pack(
+        "command_result_t", progress=structs.constant("DONE"), error=1, code=FAULT
+    )
+    dut.result_page.value, dut.result_valid.value = write.page, 1
+    write.code = FAULT
+    await harness.step(dut.clk)
+    dut.result_valid.value = 0
+    for _ in range(50):
+        await reorder.cycle(0.0, 0.0, 1.0)
+    assert not reorder.queues["wr"] and not reorder.tokens and dut.lost.value == 1
+    reorder.lose(0, timeout=400, degraded=1)
+    await reorder.drain()
+    assert dut.halted.value == 0
 
 
 @cocotb.test()

@@ -43,15 +43,26 @@ impl Judge {
                 self.memory && Some(error) == refused
                     || plans.any(|plan| fails(plan, error, self.tries()))
             }
-            UserError::Timeout | UserError::Halted | UserError::Offline => plans.any(falls_silent),
+            UserError::Halted => plans.any(falls_silent),
+            UserError::Timeout | UserError::Offline => {
+                plans.any(|plan| falls_silent(plan) || self.gives_up(plan))
+            }
             UserError::Memory => self.memory,
             _ => false,
         }
     }
 
-    /// Whether a drive may fall silent: of an array with parity it is then done without.
+    /// Whether a drive may fall silent or be given up: of an array with parity it is then done without.
     pub fn is_degraded(&self) -> bool {
-        self.drives.iter().any(falls_silent)
+        let mut drives = self.drives.iter();
+        drives.any(|plan| falls_silent(plan) || self.gives_up(plan))
+    }
+
+    /// Whether a drive may be given up since it has failed a write that parity stands for.
+    fn gives_up(&self, plan: &FaultPlan) -> bool {
+        let refuses = |error| fails(plan, error, self.tries());
+        let mut errors = failures(plan).filter_map(|(status, _)| UserError::from_status(status));
+        self.layout.parity() && errors.any(refuses)
     }
 
     /// Whether a drive breaks down at some time.
@@ -88,14 +99,18 @@ impl Judge {
 /// Whether a drive may fail a command so often that this error is the user's answer. It is that of
 /// the last try: those before it may have failed for another cause.
 fn fails(plan: &FaultPlan, error: UserError, tries: u32) -> bool {
-    let failures = plan.faults.iter().filter_map(|fault| match fault.action {
-        FaultAction::Fail(status) => Some((status, fault.times)),
-        _ => None,
-    });
-    let times = (failures.clone()).fold(0_u32, |sum, (_, times)| sum.saturating_add(times));
-    failures.into_iter().any(|(status, _)| {
+    let times = failures(plan).fold(0_u32, |sum, (_, times)| sum.saturating_add(times));
+    failures(plan).any(|(status, _)| {
         let enough = status.do_not_retry() || times >= tries;
         UserError::from_status(status) == Some(error) && enough
+    })
+}
+
+/// With which status a drive fails commands, and how often.
+fn failures(plan: &FaultPlan) -> impl Iterator<Item = (Status, u32)> {
+    plan.faults.iter().filter_map(|fault| match fault.action {
+        FaultAction::Fail(status) => Some((status, fault.times)),
+        _ => None,
     })
 }
 
@@ -117,12 +132,16 @@ mod tests {
 
     /// Of these faults, with three retries.
     fn judge(drives: u8, faults: &[&str]) -> Judge {
+        judge_of(ArrayOptions::striped(drives, 4096), faults)
+    }
+
+    fn judge_of(array: ArrayOptions, faults: &[&str]) -> Judge {
         let faults = faults.iter().map(|text| inject::fault(text));
         let trouble = Trouble {
             fault: faults.collect::<Result<_, _>>().expect("faults"),
             ..Trouble::default()
         };
-        let layout = Layout::new(ArrayOptions::striped(drives, 4096)).expect("a layout");
+        let layout = Layout::new(array).expect("a layout");
         Judge::new(&trouble, layout)
     }
 
@@ -157,6 +176,22 @@ mod tests {
         };
         assert!(judge.explains(status, &flush), "goes to each drive");
         assert!(judge.is_degraded() && !judge.counts());
+    }
+
+    #[test]
+    fn with_parity_who_fails_a_write_is_given_up() {
+        let mut array = ArrayOptions::striped(3, 4096);
+        let faults = ["1/fail=0x4280@write"];
+        assert!(!judge_of(array, &faults).explains(UserError::Timeout, &read(4096)));
+        array.parity = true;
+        let given_up = judge_of(array, &faults);
+        assert!(given_up.is_degraded() && !given_up.counts());
+        assert!(given_up.explains(UserError::Timeout, &read(4096)));
+        assert!(!given_up.explains(UserError::Halted, &read(4096)));
+        assert!(
+            !judge_of(array, &["1/fail=0x280@write:3"]).is_degraded(),
+            "tried again"
+        );
     }
 
     #[test]
