@@ -212,11 +212,12 @@ fn what_cannot_be_an_array_is_refused_in_words() {
     let said = refused(|config| config.more_drives.clear());
     assert!(said.contains("2 were asked for"), "{said}");
     let said = refused(|config| {
-        let more = Drive::new(config.profile.ssd.clone());
-        config.more_drives.push(more);
-        config.driver.array = Some(ArrayOptions::striped(3, 4096));
+        let ssd = config.profile.ssd.clone();
+        *config = array(3, 4096);
+        config.more_drives.push(Drive::new(ssd));
+        config.driver.array = Some(ArrayOptions::striped(4, 4096));
     });
-    assert!(said.contains("built for 2"), "{said}");
+    assert!(said.contains("built for 3"), "{said}");
 }
 
 #[test]
