@@ -146,7 +146,7 @@ def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
 
     By night also over two drives and three, without and with parity.
     """
-    number, drives = (60, 3) if os.environ.get("FOREBAY_COUNTS") == "full" else (24, 1)
+    number, drives = 200, 3 if os.environ.get("FOREBAY_COUNTS") == "full" else 1
     words = ["bench", "store", "--bytes", "1MiB", "--cuts", number, "--drives", drives]
     report = forebay(*words, "--keep", tmp_path, "-o", "json").report
     assert len(report["cuts"]) == drives and len(report["parity_cuts"]) == drives - 1
