@@ -165,7 +165,7 @@ def test_losses_of_power(forebay: Run, tmp_path: Path) -> None:
         with Recording(image) as recording:
             of = recording.superblock
             rings += of.ring
-            # What newer extents begin and end in the middle of is no tar file either.
+            # No tar file: samples, packets, and rings, where newer extents lie on older ones.
             if of.ring or of.mode != "objects":
                 for row in rows_of(recording.table()):
                     assert google_crc32c.value(recording.read(row)) == row["crc32c"]

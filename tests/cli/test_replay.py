@@ -89,7 +89,7 @@ def test_a_damaged_block_is_told(forebay: Run, folder: Path, objects: dict[int, 
 def test_another_index_is_refused(forebay: Run, folder: Path) -> None:
     """A recorder that was built for other columns of results would read others in their place."""
     path = folder / "x.toml"
-    # As in tests/cli/test_streams.py: RTL that is there.
+    # A pipeline of tests/cli/test_streams.py: its RTL is built only once.
     element = f'[[pe]]\nname = "label"\npath = "{ROOT}/tests/elements"\nbeats = 4\n'
     path.write_text("[source]\nstreams = 2\n" + path.read_text() + element)
     answer = replay(forebay, folder, "0..", code=BAD_INPUT)

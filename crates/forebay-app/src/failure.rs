@@ -233,8 +233,8 @@ impl From<forebay_cosim::Error> for Failure {
             ),
             Cosim::Unmarked { .. } => (
                 Exit::FileFailed,
-                "check the room and the permissions of the images' folder; what is on the drives \
-                 is as before the drive was lost",
+                "check the room and the permissions of the images' folder, then close the \
+                 recording: `forebay store repair` of all images but that drive's",
             ),
             Cosim::NoRtl { .. } => (
                 Exit::BadInput,

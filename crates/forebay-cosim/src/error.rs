@@ -36,8 +36,8 @@ pub enum Error {
     /// The driver refused a command, or the drive did.
     #[error(transparent)]
     Command(forebay_driver::Error),
-    /// A drive is lost, and the others could not be told before it was done without.
-    #[error("drive {drive} is lost, and the others do not take that down: {source}")]
+    /// A drive is lost, and what [`System::on_loss`](crate::System::on_loss) does then failed.
+    #[error("drive {drive} is lost, and the superblocks of the others cannot be written: {source}")]
     Unmarked {
         /// Its number.
         drive: u8,

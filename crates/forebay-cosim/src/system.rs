@@ -276,7 +276,7 @@ impl System {
     }
 
     /// Is called with the drives and the number of the first that is lost of an array with parity,
-    /// before it is done without: nothing that needs that has been answered yet.
+    /// before it is called offline: no write that it has not stored has been answered by then.
     pub fn on_loss(&mut self, mark: impl FnMut(&mut [Ssd], u8) -> io::Result<()> + Send + 'static) {
         self.on_loss = Some(Box::new(mark));
     }

@@ -175,7 +175,7 @@ impl Scene {
 }
 
 /// Cuts recordings of objects with a page each, of objects that share pages, of samples and of
-/// packets, in turns; over several drives each of them has a cache of its own.
+/// packets; over several drives each drive has a cache of its own.
 pub fn cuts(spec: &StoreSpec, drives: u8) -> Result<(Cuts, Header)> {
     layouts(spec, &Size { drives, ..SMALL })
 }
@@ -228,7 +228,7 @@ fn tried(spec: &StoreSpec, scenes: &[Scene], count: u32) -> Result<Cuts> {
     let count = count as usize;
     let all = scenes.iter();
     let all = all.flat_map(|scene| (0..scene.instants()).map(move |instant| (scene, instant)));
-    // In any order, from the first to the last, and again.
+    // Each instant once, in random order, before any of them a second time.
     let mut all: Vec<_> = all.collect();
     all.sort_by_cached_key(|_| random.next_u64());
     cuts.every_instant = count >= all.len();
