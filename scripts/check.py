@@ -67,6 +67,7 @@ def stages(jobs: int) -> list[Stage]:
     cargo = ["cargo", "test", "--quiet", "--no-fail-fast", "--locked", f"--jobs={jobs}"]
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     spread = [*pytest, f"--numprocesses={jobs}", "--dist=loadfile", "--no-loadscope-reorder"]
+    spread += ["--durations=20"]
     swarm = [PROGRAM, "swarm", "--seeds", "0..200"]
     return [
         Stage(
@@ -96,7 +97,7 @@ def stages(jobs: int) -> list[Stage]:
         Stage(
             "vm",
             "in a Linux guest, on QEMU's drives",
-            [*pytest, "tests/vm"],
+            [*pytest, "--durations=20", "tests/vm"],
             cores=1,
             after="build",
         ),
@@ -251,6 +252,7 @@ def main() -> int:
         "FOREBAY_REQUIRE_QEMU": "1",
         # Of the RTL's models: a test seldom runs as long as the compiler takes to do better.
         "FOREBAY_CXXFLAGS": os.environ.get("FOREBAY_CXXFLAGS", "-Og"),
+        "FOREBAY_VERILATOR_FLAGS": os.environ.get("FOREBAY_VERILATOR_FLAGS", "--unroll-count 7"),
         "FOREBAY_REMEMBER": "forget" if options.full else "1",
     }
     chosen = stages(options.jobs)

@@ -33,6 +33,8 @@ from cocotbext.axi import (
 )
 from cocotbext.axi.axis import AxiStreamPause
 
+import quick  # noqa: F401
+
 PERIOD_NS = 4
 
 # The simulator's lines and cocotb's stand in the log in the order in which they were printed.

@@ -34,8 +34,8 @@ REACHED = Path(__file__).with_name("reached.vlt")
 # The package's own default is the size of the machine.
 BUILD_JOBS = str(min(2, os.cpu_count() or 1))
 # Assertions stay on, warnings are lint's business; -Og compiles faster than -O1, and simulates as
-# fast. Unsplit, the function that names all signals of a large design to cocotb keeps the compiler
-# busy for ten minutes.
+# fast; so does a loop that stays one. Unsplit, the function that names all signals of a large
+# design to cocotb keeps the compiler busy for ten minutes.
 BUILD_ARGS = [
     "--assert",
     "-Wno-fatal",
@@ -45,6 +45,8 @@ BUILD_ARGS = [
     "-O3",
     "--output-split-cfuncs",
     "1000",
+    "--unroll-count",
+    "7",
     "-CFLAGS",
     "-Og",
     "--x-initial",
@@ -58,6 +60,8 @@ MAKE_VARIABLES = [
     r"VK_PCH_I_SLOW=-include\ Vtop__pch.h",
     "CFG_CXXFLAGS_PCH=-M",
     "VM_PARALLEL_BUILDS=0",
+    # One script joins the sources, and needs no package.
+    rf"PYTHON3={sys.executable}\ -IS",
 ]
 # What all models read, and how the makefile compiles where no waves are written.
 HEADERS = """\
@@ -84,6 +88,10 @@ _built: dict[Path, list[Path]] = {}
 class Verilator(cocotb_tools.runner.Verilator):
     """Gives cocotb the top module's signals and those of `reached.vlt`: models are built sooner."""
 
+    def _simulator_in_path_build_only(self) -> None:
+        # The program itself: what is in the path is a script that starts it.
+        self.executable = str(Path(verilator.__file__).with_name("bin") / "verilator_bin")
+
     def _build_command(self) -> list[list[str]]:
         """Return the commands that build a model."""
         verilate, *others = super()._build_command()
@@ -106,6 +114,7 @@ def _environment(*, waves: bool) -> None:
         os.environ["OBJCACHE"] = "ccache"
         os.environ["CCACHE_DIR"] = str(user_folder() / "ccache")
         os.environ["CCACHE_NOHASHDIR"] = "1"
+        os.environ["CCACHE_PCH_EXTSUM"] = "1"
         os.environ["CCACHE_SLOPPINESS"] = "pch_defines,time_macros"
 
 
@@ -131,6 +140,8 @@ def _headers(include: Path) -> Path | None:
                 paths = [f"-I{include}", f"-I{include / 'vltstd'}"]
                 command = [*COMPILER, *paths, "-Og", "-x", "c++-header", header, "-o", new]
                 subprocess.run(command, capture_output=True, check=True)
+                # What ccache reads of it: it has 70 MB.
+                compiled.with_suffix(".gch.sum").write_text(key)
                 new.rename(compiled)
     except (OSError, subprocess.CalledProcessError):
         return None

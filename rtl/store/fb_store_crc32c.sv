@@ -58,45 +58,53 @@ module fb_store_crc32c #(
   localparam int unsigned Groups = (32 + Group - 1) / Group;
   localparam int unsigned Kinds = 1 << Group;  // of columns in a group
 
-  typedef logic [31:0][31:0] square_t;  // columns
-  typedef logic [31:0][Bits-1:0] wide_t;  // rows
+  typedef logic [31:0][Bits-1:0] matrix_t;  // rows
 
-  // What a bit adds to the sum: the polynomial, moved on by the bits behind it.
-  function automatic wide_t beat_matrix();
+  // The register a bit of zeros later, and earlier.
+  function automatic logic [31:0] later(input logic [31:0] state);
+    return (state >> 1) ^ (state[0] ? Polynomial : '0);
+  endfunction
+
+  function automatic logic [31:0] earlier(input logic [31:0] state);
+    return {state[30:0] ^ (state[31] ? Polynomial[30:0] : '0), state[31]};
+  endfunction
+
+  // The matrix whose first column is given, and each other one the one in front of it, a bit of zeros
+  // earlier. So a row is the one above it a column later, but for what its last bit feeds back.
+  function automatic matrix_t matrix(input logic [31:0] first, input int unsigned columns);
     logic [31:0] column;
-    column = Polynomial;
-    for (int at = Bits - 1; at >= 0; at--) begin
-      for (int row = 0; row < 32; row++) beat_matrix[row][at] = column[row];
-      column = (column >> 1) ^ (column[0] ? Polynomial : '0);
+    logic [Bits-1:0] above, fed;
+    column = first;
+    fed = '0;
+    for (int unsigned at = 0; at < columns; at++) begin
+      fed[at] = column[31];
+      column  = earlier(column);
+    end
+    above = fed;
+    for (int row = 0; row < 32; row++) begin
+      above = {above[Bits-2:0], first[row]};
+      matrix[row] = above;
+      if (Polynomial[row]) above ^= fed;
     end
   endfunction
 
-  function automatic logic [31:0] times(input square_t matrix, input logic [31:0] value);
-    times = '0;
-    for (int at = 0; at < 32; at++) times ^= matrix[at] & {32{value[at]}};
+  // What a bit adds to the sum: the register's lowest bit, moved on by the bits of a beat behind it.
+  function automatic matrix_t beat_matrix();
+    logic [31:0] column;
+    column = 32'd1;
+    for (int at = 0; at < Bits; at++) column = later(column);
+    return matrix(column, Bits);
   endfunction
 
-  // Takes back 2^step bytes of zeros: eight steps back of the register, and the square of that.
-  function automatic square_t back_matrix(input int unsigned step);
-    square_t root;
-    for (int at = 0; at < 32; at++) begin
-      back_matrix[at] = 32'd1 << at;
-      for (int bits = 0; bits < 8; bits++)
-      back_matrix[at] = back_matrix[at][31] ?
-          {back_matrix[at][30:0] ^ Polynomial[30:0], 1'b1} : back_matrix[at] << 1;
-    end
-    for (int unsigned square = 0; square < step; square++) begin
-      root = back_matrix;
-      for (int at = 0; at < 32; at++) back_matrix[at] = times(root, root[at]);
-    end
+  // Takes back 2^step bytes of zeros.
+  function automatic matrix_t back_matrix(input int unsigned step);
+    logic [31:0] column;
+    column = 32'd1;
+    for (int unsigned at = 0; at < (8 << step); at++) column = earlier(column);
+    return matrix(column, 32);
   endfunction
 
-  localparam wide_t BeatMatrix = beat_matrix();
-
-  function automatic square_t rows_of(input square_t columns);
-    for (int row = 0; row < 32; row++)
-    for (int at = 0; at < 32; at++) rows_of[row][at] = columns[at][row];
-  endfunction
+  localparam matrix_t BeatMatrix = beat_matrix();
 
   // The register's bits come before the beat's, so that a beat later they are its first 32.
   function automatic logic [31:0] fed_back(input logic [31:0] state);
@@ -111,14 +119,6 @@ module fb_store_crc32c #(
         columns_of &= kind[bit_] ? BeatMatrix[group*Group+bit_] : ~BeatMatrix[group*Group+bit_];
       else if (kind[bit_]) columns_of = '0;
     end
-  endfunction
-
-  // The same as ^(value & columns), which simulators take longer for.
-  function automatic logic sum_of(input logic [Bits-1:0] value, input logic [Bits-1:0] columns);
-    logic [31:0] part;
-    part = '0;
-    for (int at = 0; at < Bits; at += 32) part ^= value[at+:32] & columns[at+:32];
-    return ^part;
   endfunction
 
   // ------------------------------------------------------------------------------- what a beat adds
@@ -145,7 +145,7 @@ module fb_store_crc32c #(
   always_comb begin : offer
     for (int i = 0; i < Sources; i++) begin
       ready[i] = i == 0 || !held_valid_q;
-      for (int earlier = 1; earlier < i; earlier++) if (valid[earlier]) ready[i] = 1'b0;
+      for (int other = 1; other < i; other++) if (valid[other]) ready[i] = 1'b0;
     end
   end
 
@@ -173,7 +173,7 @@ module fb_store_crc32c #(
       if (Columns == '0) begin : gen_none
         assign kinds_q[g][k] = 1'b0;
       end else begin : gen_some
-        always_ff @(posedge clk) if (valid_q[0]) kinds_q[g][k] <= sum_of(data_q, Columns);
+        always_ff @(posedge clk) if (valid_q[0]) kinds_q[g][k] <= ^(data_q & Columns);
       end
     end
   end
@@ -225,12 +225,14 @@ module fb_store_crc32c #(
 
   // ------------------------------------------------------------------------------- zeros, taken back
   for (genvar step = 0; step < Steps; step++) begin : gen_back
-    localparam square_t Back = rows_of(back_matrix(step));
-    always_ff @(posedge clk) begin
-      if (done_q[step])
-        for (int row = 0; row < 32; row++)
-        back_q[step+1][row] <= left_q[step][step] ? ^(back_q[step] & Back[row]) : back_q[step][row];
+    localparam matrix_t Back = back_matrix(step);
+    logic [31:0] taken;
+    for (genvar row = 0; row < 32; row++) begin : gen_row
+      assign taken[row] = ^(back_q[step] & Back[row][31:0]);
     end
+    always_ff @(posedge clk)
+      if (done_q[step])
+        back_q[step+1] <= left_q[step][step] ? taken : back_q[step];
   end
 
   always_comb begin : show

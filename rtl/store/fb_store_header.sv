@@ -51,7 +51,8 @@ module fb_store_header
   localparam int unsigned RomWords = 256;
   localparam logic [7:0] Blank = 8'h20;
   localparam logic [7:0] Zero = 8'h30;
-  typedef logic [RomWords-1:0][71:0] rom_t;
+  typedef logic [71:0] word_t;
+  typedef word_t [RomWords-1:0] rom_t;
 
   localparam rom_t Whole = {SMALL_WHOLE, PAGE_WHOLE};
   localparam rom_t Part = {SMALL_PART, PAGE_PART};
@@ -108,39 +109,42 @@ module fb_store_header
     return word >= RESULT_WORD && word < Seconds;
   endfunction
 
+  function automatic word_t placed(input word_t text, input logic second);
+    placed = text;
+    for (int at = 0; at < 72; at += 9)
+    if (text[at+8]) placed[at+:8] = places(32'(text[at+:8]), second);
+  endfunction
+
   function automatic rom_t rom_of(input rom_t page);
-    for (int unsigned word = 0; word < RomWords; word++) begin
-      for (int unsigned at = 0; at < 8; at++) begin
-        rom_of[word][9*at+:9] = page[word][9*at+:9];
-        if (page[word][9*at+8] && !of_result(word))
-          rom_of[word][9*at+:8] = places(32'(page[word][9*at+:8]), word >= Seconds);
-      end
-    end
+    rom_of = page;
+    for (int unsigned word = 0; word < RomWords; word++)
+    if (!of_result(word)) rom_of[word] = placed(page[word], word >= Seconds);
   endfunction
 
   // What a header's checksum has of literal characters. Its own ones count as blanks; where fewer
   // characters are shown than are written and summed, these are zeros (stream, seconds, size).
   function automatic logic [17:0] literals(input rom_t page, input int unsigned first);
+    word_t text;
     literals = '0;
     for (int unsigned word = first; word < first + 64; word++) begin
-      for (int unsigned at = 0; at < 8; at++) begin
-        // But for the blank behind the checksum.
-        if (!page[word][9*at+8] && !(word == first + 19 && at == 3))
-          literals = literals + 18'(page[word][9*at+:8]);
-      end
+      text = page[word];
+      // But for the blank behind the checksum.
+      if (word == first + 19) text[9*3+:9] = '0;
+      for (int at = 0; at < 72; at += 9) if (!text[at+8]) literals += 18'(text[at+:8]);
     end
     literals = literals + 18'(8 * Blank) - 18'((first == 0 ? 4 : 5) * Zero);
   endfunction
 
   // The word behind the last hole that a later page writes anew; the session is always the same.
   function automatic int unsigned behind_holes(input int unsigned first, input int unsigned last);
+    word_t text;
     behind_holes = first;
     for (int unsigned word = first; word < last; word++) begin
-      for (int unsigned at = 0; at < 8; at++) begin
-        if (Part[word][9*at+8] && !(!of_result(
+      text = Part[word];
+      for (int at = 0; at < 72; at += 9) begin
+        if (text[at+8] && (of_result(
                 word
-            ) && Part[word][9*at+:8] >= 8'(FIELD_SESSION) &&
-                Part[word][9*at+:8] < 8'(FIELD_OBJECT)))
+            ) || text[at+:8] < 8'(FIELD_SESSION) || text[at+:8] >= 8'(FIELD_OBJECT)))
           behind_holes = word + 1;
       end
     end

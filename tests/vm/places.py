@@ -123,9 +123,9 @@ class Amounts:
 
 # What every test run takes, and what is shown once.
 SHORT = Amounts(
-    stream=4 * MIB,
+    stream=MIB,
     trapped=64 * KIB,
-    memory=MIB,
+    memory=256 * KIB,
     wraps=20,
     mixed=4 * MIB,
     transfers=("4KiB", "64KiB", "1MiB"),

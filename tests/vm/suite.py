@@ -278,7 +278,7 @@ def main() -> int:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="move 64 MiB, not 4, and let queues go round 1,000 times",
+        help="move 64 MiB, not 1, and let queues go round 1,000 times",
     )
     parser.add_argument("--step", action="append", default=[], help="only this one; repeatable")
     parser.add_argument("--keep", type=Path, help="copy images, scripts and logs into this folder")

@@ -8,6 +8,7 @@ use forebay_spec::recorder::elements::{
     BYTES, CHAIN, IDENTITY, IDENTITY_AT, PRESENT_AT, REFUSED_AT, SILENT_AT,
 };
 use serde::Serialize;
+use zeroize::Zeroizing;
 
 use crate::bus::{Bus, PciAddress};
 use crate::error::Error;
@@ -17,9 +18,10 @@ use crate::error::Error;
 pub struct RegisterWrite {
     /// The first byte, from the window of the first element on; a multiple of 4.
     pub offset: u64,
-    /// Whole words of 32 bits. They may be a key: nothing shows them.
+    /// Whole words of 32 bits. They may be a key: nothing shows them, and they are zeroed
+    /// when they go.
     #[serde(skip)]
-    pub data: Vec<u8>,
+    pub data: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for RegisterWrite {

@@ -40,6 +40,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use toml::{Spanned, Value};
+use zeroize::Zeroizing;
 
 use field::File;
 
@@ -158,7 +159,7 @@ impl Pipeline {
     /// What is written into the registers of its elements before it begins: where from the first
     /// window on, and the bytes. The [key](Self::key) is not among them: each recording has its own.
     #[must_use]
-    pub fn registers(&self) -> Vec<(u64, Vec<u8>)> {
+    pub fn registers(&self) -> Vec<(u64, Zeroizing<Vec<u8>>)> {
         let mut writes = Vec::new();
         for (at, stage) in (0..).zip(&self.pes) {
             let window = at * elements::WINDOW_BYTES;
@@ -179,7 +180,7 @@ impl Pipeline {
                 let mut own = stage.streams.iter();
                 let own = own.find(|(stream, _)| u64::from(**stream) % elements::STREAMS == place);
                 let cfg = own.map_or(stage.cfg, |(_, cfg)| *cfg);
-                writes.push((settings + 8 * place, cfg.to_le_bytes().to_vec()));
+                writes.push((settings + 8 * place, cfg.to_le_bytes().to_vec().into()));
             }
         }
         writes

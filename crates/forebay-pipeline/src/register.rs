@@ -11,6 +11,7 @@ use std::path::Path;
 use forebay_spec::recorder::elements::WINDOW_BYTES;
 use serde::{Deserialize, Serialize};
 use toml::Value;
+use zeroize::Zeroizing;
 
 use super::field::{Field, File};
 use super::name::named_well;
@@ -46,9 +47,9 @@ pub struct RegisterValue {
     pub offset: u64,
     /// As one would say it; of a secret only that it is one.
     pub shown: String,
-    /// The bytes.
+    /// The bytes. They may be a secret: they are zeroed when they go.
     #[serde(skip)]
-    pub data: Vec<u8>,
+    pub data: Zeroizing<Vec<u8>>,
 }
 
 impl fmt::Debug for RegisterValue {
@@ -183,7 +184,10 @@ impl Register {
         RegisterValue {
             offset: self.offset,
             shown: number.to_string(),
-            data: bytes.take(self.longest() as usize).collect(),
+            data: bytes
+                .take(self.longest() as usize)
+                .collect::<Vec<_>>()
+                .into(),
         }
     }
 
@@ -206,7 +210,7 @@ impl Register {
     }
 
     /// Bytes, and what is said of them.
-    fn bytes_of(&self, field: &Field<'_>, folder: &Path) -> Result<(Vec<u8>, String)> {
+    fn bytes_of(&self, field: &Field<'_>, folder: &Path) -> Result<(Zeroizing<Vec<u8>>, String)> {
         let table = field.value().as_table().filter(|table| table.len() == 1);
         let value = |key| table.and_then(|table| table.get(key)?.as_str());
         let wrong = |found: usize| {
@@ -222,9 +226,10 @@ impl Register {
                     "name a file that is there, from the pipeline's folder on",
                 )
             };
-            let mut bytes = Vec::new();
             let file = fs::File::open(&path).map_err(unreadable)?;
             let most = self.longest() + 1;
+            // Room for all of it: where a vector grows, its bytes stay behind.
+            let mut bytes = Zeroizing::new(Vec::with_capacity(most as usize));
             file.take(most)
                 .read_to_end(&mut bytes)
                 .map_err(unreadable)?;
@@ -249,7 +254,7 @@ impl Register {
                     )
                 })?;
                 match fits(&bytes) {
-                    true => Ok((bytes, hex.to_owned())),
+                    true => Ok((bytes.into(), hex.to_owned())),
                     false => Err(wrong(bytes.len())),
                 }
             }

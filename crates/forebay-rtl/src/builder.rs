@@ -30,6 +30,26 @@ const PRINT: &str = include_str!("shim/print.h");
 /// Includes the headers of the run-time part.
 const COMMON: &str = "fb_common.h";
 
+/// What Verilator is told of every design.
+const VERILATE: [&str; 13] = [
+    "--cc",
+    "--prefix",
+    "Vfb",
+    "-O3",
+    "--no-timing",
+    "-Wno-fatal",
+    "-Wno-lint",
+    "-Wno-style",
+    "-Wno-STMTDLY",
+    // What a design itself refuses during elaboration is an error all the same.
+    "-Werror-USERFATAL",
+    "-Werror-USERERROR",
+    // Large designs are compiled on several cores. Units of a quarter of this size take a sixth
+    // longer, since each reads the headers.
+    "--output-split",
+    "60000",
+];
+
 /// Our own stand-ins for vendor primitives that third-party RTL instantiates.
 const VENDOR: [(&str, &str); 1] = [(
     "xpm_memory_tdpram.sv",
@@ -98,19 +118,26 @@ pub struct Builder {
     tools: Toolchain,
     cache: Cache,
     jobs: usize,
-    flags: Vec<String>,
+    verilate: Vec<String>,
+    compile: Vec<String>,
 }
 
 impl Builder {
     /// Tools as [`Toolchain::find`] finds them, the user's cache, one job per core but two at most,
-    /// further compiler flags from `$FOREBAY_CXXFLAGS`.
+    /// further flags from `$FOREBAY_VERILATOR_FLAGS` and, for the compiler, `$FOREBAY_CXXFLAGS`.
     ///
     /// # Errors
     /// When Verilator or the C++ compiler is not found, or the user has no cache.
     pub fn from_environment() -> Result<Self> {
-        let flags = std::env::var("FOREBAY_CXXFLAGS").unwrap_or_default();
-        let flags = flags.split_whitespace().map(str::to_owned);
-        Ok(Self::new(Toolchain::find()?, Cache::of_user()?).flags(flags))
+        let flags = |name| {
+            let flags = std::env::var(name).unwrap_or_default();
+            flags.split_whitespace().map(str::to_owned).collect()
+        };
+        Ok(Self {
+            verilate: flags("FOREBAY_VERILATOR_FLAGS"),
+            compile: flags("FOREBAY_CXXFLAGS"),
+            ..Self::new(Toolchain::find()?, Cache::of_user()?)
+        })
     }
 
     /// These tools and this cache.
@@ -121,15 +148,9 @@ impl Builder {
             tools,
             cache,
             jobs: cores.min(2),
-            flags: Vec::new(),
+            verilate: Vec::new(),
+            compile: Vec::new(),
         }
-    }
-
-    /// More flags for the C++ compiler, behind the usual ones; part of the key.
-    #[must_use]
-    pub fn flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
-        self.flags.extend(flags);
-        self
     }
 
     /// Sets how many compilers run at once.
@@ -210,8 +231,10 @@ impl Builder {
         key.part(&self.tools.compiler_version);
         key.part(SHIM);
         key.part(PRINT);
+        key.part(VERILATE.join(" "));
+        key.part(self.verilate.join(" "));
         key.part(compile_flags(&self.tools).join(" "));
-        key.part(self.flags.join(" "));
+        key.part(self.compile.join(" "));
         key.part(processor());
         key.part([u8::from(trace)]);
     }
@@ -298,24 +321,9 @@ impl Builder {
         }
         let mut command = Command::new(&self.tools.verilator);
         command.env("VERILATOR_ROOT", &self.tools.verilator_root);
-        command.args(["--cc", "--prefix", "Vfb", "-O3", "--x-assign"]);
-        command.arg(if source.random_init { "unique" } else { "fast" });
-        command
-            .arg("--x-initial")
-            .arg(if source.random_init { "unique" } else { "fast" });
-        command.args([
-            "--no-timing",
-            "-Wno-fatal",
-            "-Wno-lint",
-            "-Wno-style",
-            "-Wno-STMTDLY",
-            // What a design itself refuses during elaboration is an error all the same.
-            "-Werror-USERFATAL",
-            "-Werror-USERERROR",
-        ]);
-        // Large designs are compiled on several cores. Units of a quarter of this size take a sixth
-        // longer, since each reads the headers.
-        command.args(["--output-split", "60000"]);
+        command.args(VERILATE).args(&self.verilate);
+        let initial = if source.random_init { "unique" } else { "fast" };
+        command.args(["--x-assign", initial, "--x-initial", initial]);
         command.arg(if source.assertions {
             "--assert"
         } else {
@@ -463,7 +471,7 @@ impl Builder {
     fn compiler_for(&self, trace: bool) -> Command {
         let include = self.tools.include();
         let mut command = Command::new(&self.tools.compiler);
-        command.args(compile_flags(&self.tools)).args(&self.flags);
+        command.args(compile_flags(&self.tools)).args(&self.compile);
         command
             .arg(format!("-DFB_ABI={ABI}"))
             .arg(format!("-DFB_TRACE={}", u8::from(trace)));

@@ -3,7 +3,7 @@
 //!
 //! The recording's key is HKDF-SHA256 (RFC 5869) of the user's, with the recording UUID as salt and
 //! `forebay AES-128-CTR` or `forebay AES-256-CTR` as info: no two recordings have the same, and so no
-//! two bytes the same keystream.
+//! two bytes the same keystream. What holds a key, or what is derived from it, is zeroed when it goes.
 
 use std::fmt;
 use std::fs;
@@ -18,6 +18,7 @@ use forebay_spec::store::schema::Cipher;
 use forebay_spec::store::superblock::KEY_CHECK_BYTES;
 use hkdf::Hkdf;
 use sha2::Sha256;
+use zeroize::Zeroizing;
 
 use crate::{Error, Result};
 
@@ -29,7 +30,7 @@ const LONGEST: u64 = 32;
 /// A key of the user's.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
-    bytes: Vec<u8>,
+    bytes: Zeroizing<Vec<u8>>,
     cipher: Cipher,
 }
 
@@ -45,7 +46,7 @@ impl Key {
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         Some(Self {
-            bytes: bytes.to_vec(),
+            bytes: bytes.to_vec().into(),
             cipher: Cipher::of_key(bytes.len())?,
         })
     }
@@ -60,7 +61,8 @@ impl Key {
             path: path.to_owned(),
             source,
         };
-        let mut bytes = Vec::new();
+        // Room for all of it: where a vector grows, its bytes stay behind.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST as usize + 1));
         let file = fs::File::open(path).map_err(failed)?;
         let mut file = file.take(LONGEST + 1);
         file.read_to_end(&mut bytes).map_err(failed)?;
@@ -98,7 +100,7 @@ impl Key {
     #[must_use]
     pub fn derive(&self, session: Session) -> RecordingKey {
         let hkdf = Hkdf::<Sha256>::new(Some(&session.0), &self.bytes);
-        let mut bytes = vec![0; self.cipher.key_bytes()];
+        let mut bytes = Zeroizing::new(vec![0; self.cipher.key_bytes()]);
         let info = format!("forebay {}", self.cipher.name());
         let mut check = [0; KEY_CHECK_BYTES];
         let derived = hkdf.expand(info.as_bytes(), &mut bytes);
@@ -118,7 +120,7 @@ impl Key {
 /// The key of a recording.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecordingKey {
-    bytes: Vec<u8>,
+    bytes: Zeroizing<Vec<u8>>,
     cipher: Cipher,
     check: [u8; KEY_CHECK_BYTES],
 }

@@ -194,9 +194,9 @@ fn registers(pipeline: &Pipeline, superblock: &Superblock) -> Vec<RegisterWrite>
     for window in pipeline.key_windows() {
         let control = (
             window + elements::KEY_CONTROL_AT,
-            load.to_le_bytes().to_vec(),
+            load.to_le_bytes().to_vec().into(),
         );
-        let both = [(window, key.bytes().to_vec()), control];
+        let both = [(window, key.bytes().to_vec().into()), control];
         writes.extend(both.map(|(offset, data)| RegisterWrite { offset, data }));
     }
     writes

@@ -62,7 +62,7 @@ fn write(writes: &[(u64, &[u8])]) -> (Card, Result<(), Error>) {
     let elements = Elements::attach(&mut card, CARD, 0, BASE).expect("they are there");
     let writes = writes.iter().map(|(offset, data)| RegisterWrite {
         offset: *offset,
-        data: data.to_vec(),
+        data: data.to_vec().into(),
     });
     let done = elements.write(&mut card, CHAIN_OF_CARD, &writes.collect::<Vec<_>>());
     (card, done)
@@ -117,7 +117,7 @@ fn a_card_without_them_is_refused() {
 fn nothing_shows_what_is_written() {
     let write = RegisterWrite {
         offset: 0x40,
-        data: vec![0xaa; 16],
+        data: vec![0xaa; 16].into(),
     };
     assert_eq!(format!("{write:?}"), "16 bytes at 0x40");
 }

@@ -430,7 +430,7 @@ fn a_card_with_another_chain_is_refused() {
     let mut plan = plan();
     plan.registers.push(RegisterWrite {
         offset: 2,
-        data: vec![0; 4],
+        data: vec![0; 4].into(),
     });
     assert!(matches!(
         attach(&mut card, &plan),

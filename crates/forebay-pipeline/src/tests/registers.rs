@@ -36,9 +36,9 @@ fn registers_are_written_from_values_and_files() {
     assert_eq!(
         found.registers(),
         [
-            (0x1008, vec![0xfe, 0xff, 0xff, 0xff]),
-            (0x1010, vec![0, 1, 2, 3, 4, 5, 6, 7]),
-            (0x1040, b"0123456789abcde!".to_vec()),
+            (0x1008, vec![0xfe, 0xff, 0xff, 0xff].into()),
+            (0x1010, vec![0, 1, 2, 3, 4, 5, 6, 7].into()),
+            (0x1040, b"0123456789abcde!".to_vec().into()),
         ]
     );
     // A secret is nowhere to be seen.
