@@ -21,7 +21,7 @@ from pathlib import Path
 import tomllib
 
 # What the command line is made of, and what it reads.
-MANIFESTS = ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml")
+MANIFESTS = (".cargo/config.toml", "Cargo.toml", "Cargo.lock", "rust-toolchain.toml")
 PROGRAM = (
     *MANIFESTS,
     "crates",
