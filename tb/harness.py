@@ -174,7 +174,7 @@ async def _stall(clk: LogicObject, models: dict[AxiStreamPause, Iterator[bool]])
 
 
 def high(signal: LogicObject) -> bool:
-    """Return whether a signal of one bit is 1; to compare its value takes cocotb thrice as long."""
+    """Return whether a signal of one bit is 1."""
     return bool(signal.value)
 
 

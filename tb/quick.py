@@ -22,7 +22,7 @@ _write = LogicObject._set_value
 
 def _look_up_once(self: HierarchyObject, name: str) -> SimHandleBase:
     found = _look_up(self, name)
-    # Python asks there first.
+    # `__getattr__` is asked for what is not there.
     self.__dict__[name] = found
     return found
 

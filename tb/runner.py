@@ -33,9 +33,9 @@ BUILD = ROOT / "build" / "tb"
 REACHED = Path(__file__).with_name("reached.vlt")
 # The package's own default is the size of the machine.
 BUILD_JOBS = str(min(2, os.cpu_count() or 1))
-# Assertions stay on, warnings are lint's business; -Og compiles faster than -O1, and simulates as
-# fast; so does a loop that stays one. Unsplit, the function that names all signals of a large
-# design to cocotb keeps the compiler busy for ten minutes.
+# Assertions stay on, warnings are lint's business. With -Og, and loops of more than seven rounds
+# left as they are, models compile faster and simulate as fast. Unsplit, the function that names all
+# signals of a large design to cocotb keeps the compiler busy for ten minutes.
 BUILD_ARGS = [
     "--assert",
     "-Wno-fatal",
@@ -60,7 +60,7 @@ MAKE_VARIABLES = [
     r"VK_PCH_I_SLOW=-include\ Vtop__pch.h",
     "CFG_CXXFLAGS_PCH=-M",
     "VM_PARALLEL_BUILDS=0",
-    # One script joins the sources, and needs no package.
+    # A script joins the sources: it needs neither site-packages nor the user's settings (-IS).
     rf"PYTHON3={sys.executable}\ -IS",
 ]
 # What all models read, and how the makefile compiles where no waves are written.
@@ -128,7 +128,8 @@ def _headers(include: Path) -> Path | None:
     sources = b"".join(path.read_bytes() for path in sorted(include.rglob("*.h")))
     try:
         version = subprocess.run([COMPILER[0], "-v"], capture_output=True, check=True).stderr
-        key = hashlib.sha256(sources + version + repr((COMPILER, HEADERS)).encode()).hexdigest()
+        made_of = repr((COMPILER, HEADERS, "with a sum")).encode()
+        key = hashlib.sha256(sources + version + made_of).hexdigest()
         folder = user_folder() / "headers" / key[:16]
         header = folder / "verilated_all.h"
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,8 +141,9 @@ def _headers(include: Path) -> Path | None:
                 paths = [f"-I{include}", f"-I{include / 'vltstd'}"]
                 command = [*COMPILER, *paths, "-Og", "-x", "c++-header", header, "-o", new]
                 subprocess.run(command, capture_output=True, check=True)
-                # What ccache reads of it: it has 70 MB.
-                compiled.with_suffix(".gch.sum").write_text(key)
+                # ccache reads this sum, not the header's 70 MB (CCACHE_PCH_EXTSUM).
+                total = hashlib.sha256(new.read_bytes()).hexdigest()
+                compiled.with_suffix(".gch.sum").write_text(total)
                 new.rename(compiled)
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -69,8 +69,9 @@ module fb_store_crc32c #(
     return {state[30:0] ^ (state[31] ? Polynomial[30:0] : '0), state[31]};
   endfunction
 
-  // The matrix whose first column is given, and each other one the one in front of it, a bit of zeros
-  // earlier. So a row is the one above it a column later, but for what its last bit feeds back.
+  // Column 0 is given; each other one is the one before it, a bit of zeros earlier. So row R of a column
+  // is row R-1 of the column before, and row 31 of that one where the polynomial has bit R-1. Behind
+  // `columns` the rows mean nothing.
   function automatic matrix_t matrix(input logic [31:0] first, input int unsigned columns);
     logic [31:0] column;
     logic [Bits-1:0] above, fed;

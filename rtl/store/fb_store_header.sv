@@ -109,6 +109,7 @@ module fb_store_header
     return word >= RESULT_WORD && word < Seconds;
   endfunction
 
+  // A word of the template with places for its fields.
   function automatic word_t placed(input word_t text, input logic second);
     placed = text;
     for (int at = 0; at < 72; at += 9)

@@ -13,7 +13,6 @@ from pathlib import Path
 from places import (
     BAD_READ_LBA,
     BAD_WRITE_LBA,
-    DATA,
     DEPTHS,
     FAILING,
     LARGE_BLOCKS,
@@ -22,6 +21,7 @@ from places import (
     PART,
     PEERS,
     SMALL_BLOCKS,
+    STREAM,
     TRANSACTION,
     TRAPPED,
     Amounts,
@@ -106,7 +106,7 @@ def peers(folder: Path, _: Amounts) -> str:
 
 def stream(folder: Path, _: Amounts) -> str:
     """The file is in the image, and came back."""
-    return moved(folder, ["stream.json"], DATA, 0)
+    return moved(folder, ["stream.json"], STREAM, 0)
 
 
 def memory(index: int, folder: Path, amounts: Amounts) -> str:

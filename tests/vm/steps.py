@@ -17,6 +17,7 @@ from places import (
     MEMORIES,
     PART,
     PEERS,
+    STREAM,
     TRANSACTION,
     TRAPPED,
     Amounts,
@@ -76,7 +77,8 @@ def all_steps(amounts: Amounts) -> list[Step]:
         Step(
             "stream",
             "a file through the RTL to QEMU's drive and back, payload mapped",
-            f"io --write {DATA} --yes --read --output-file stream.json\n",
+            f"head -c {amounts.stream} {DATA} >{STREAM}\n"
+            f"io --write {STREAM} --yes --read --output-file stream.json\n",
             findings.stream,
         ),
         Step(

@@ -141,7 +141,7 @@ def serve(folder: Path, amounts: Amounts) -> list[Device]:
 def prepare(share: Path, amounts: Amounts, steps: Iterable[Step]) -> None:
     """Put data and scripts where the guest finds them."""
     share.mkdir(parents=True)
-    (share / DATA).write_bytes(random.Random(1).randbytes(amounts.stream))
+    (share / DATA).write_bytes(random.Random(1).randbytes(amounts.data))
     (share / "common.sh").write_text(COMMON)
     # The last line that a step prints is what is seen of it.
     script = "".join(
@@ -278,7 +278,7 @@ def main() -> int:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="move 64 MiB, not 1, and let queues go round 1,000 times",
+        help="move 64 MiB, not 2, and let queues go round 1,000 times",
     )
     parser.add_argument("--step", action="append", default=[], help="only this one; repeatable")
     parser.add_argument("--keep", type=Path, help="copy images, scripts and logs into this folder")

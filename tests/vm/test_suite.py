@@ -12,7 +12,6 @@ import suite
 from driving import Run
 from findings import Wrong
 from places import (
-    DATA,
     DEPTH,
     DEPTHS,
     FULL,
@@ -22,6 +21,7 @@ from places import (
     PART,
     SHORT,
     SMALL_BLOCKS,
+    STREAM,
     TRANSACTION,
     Amounts,
     again_at,
@@ -40,7 +40,7 @@ def test_all_steps_go_through(forebay: Run, tmp_path: Path) -> None:
     assert not report["complaint"]
     assert report["schema"] == "forebay.vm-test/1"
     assert [step["name"] for step in report["steps"]] == STEPS + DEVICES
-    sent = (tmp_path / "share" / DATA).read_bytes()
+    sent = (tmp_path / "share" / STREAM).read_bytes()
     with (tmp_path / SMALL_BLOCKS).open("rb") as image:
         assert image.read(len(sent)) == sent
 
@@ -67,7 +67,7 @@ class Left:
         (folder / "share").mkdir()
         sent = bytes(at // 7 % 256 | 1 for at in range(16 * TRANSACTION))
         part = b"\x5a" * PART
-        for name, content in ((DATA, sent), ("load.bin", sent), ("part.bin", part)):
+        for name, content in ((STREAM, sent), ("load.bin", sent), ("part.bin", part)):
             (folder / "share" / name).write_bytes(content)
         image = bytearray(again_at(0) + PART)
         image[: len(sent)] = sent

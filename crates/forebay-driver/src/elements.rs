@@ -19,7 +19,7 @@ pub struct RegisterWrite {
     /// The first byte, from the window of the first element on; a multiple of 4.
     pub offset: u64,
     /// Whole words of 32 bits. They may be a key: nothing shows them, and they are zeroed
-    /// when they go.
+    /// when they are freed.
     #[serde(skip)]
     pub data: Zeroizing<Vec<u8>>,
 }

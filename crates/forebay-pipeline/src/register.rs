@@ -47,7 +47,7 @@ pub struct RegisterValue {
     pub offset: u64,
     /// As one would say it; of a secret only that it is one.
     pub shown: String,
-    /// The bytes. They may be a secret: they are zeroed when they go.
+    /// The bytes. They may be a secret: they are zeroed when they are freed.
     #[serde(skip)]
     pub data: Zeroizing<Vec<u8>>,
 }
@@ -228,8 +228,8 @@ impl Register {
             };
             let file = fs::File::open(&path).map_err(unreadable)?;
             let most = self.longest() + 1;
-            // Room for all of it: where a vector grows, its bytes stay behind.
-            let mut bytes = Zeroizing::new(Vec::with_capacity(most as usize));
+            // With room to spare the vector does not grow, which would leave bytes behind.
+            let mut bytes = Zeroizing::new(Vec::with_capacity(most as usize + 32));
             file.take(most)
                 .read_to_end(&mut bytes)
                 .map_err(unreadable)?;

@@ -131,13 +131,11 @@ impl Builder {
     pub fn from_environment() -> Result<Self> {
         let flags = |name| {
             let flags = std::env::var(name).unwrap_or_default();
-            flags.split_whitespace().map(str::to_owned).collect()
+            let flags = flags.split_whitespace().map(str::to_owned);
+            flags.collect::<Vec<_>>()
         };
-        Ok(Self {
-            verilate: flags("FOREBAY_VERILATOR_FLAGS"),
-            compile: flags("FOREBAY_CXXFLAGS"),
-            ..Self::new(Toolchain::find()?, Cache::of_user()?)
-        })
+        let builder = Self::new(Toolchain::find()?, Cache::of_user()?);
+        Ok(builder.flags(flags("FOREBAY_VERILATOR_FLAGS"), flags("FOREBAY_CXXFLAGS")))
     }
 
     /// These tools and this cache.
@@ -151,6 +149,14 @@ impl Builder {
             verilate: Vec::new(),
             compile: Vec::new(),
         }
+    }
+
+    /// More flags for Verilator and for the C++ compiler, behind the usual ones; part of the key.
+    #[must_use]
+    pub fn flags(mut self, verilate: Vec<String>, compile: Vec<String>) -> Self {
+        self.verilate.extend(verilate);
+        self.compile.extend(compile);
+        self
     }
 
     /// Sets how many compilers run at once.
@@ -204,7 +210,7 @@ impl Builder {
         let mut key = Key::new("model");
         self.key_of_tools(&mut key, source.trace);
         key.part(&source.top);
-        key.part([u8::from(source.assertions), u8::from(source.random_init)]);
+        key.part(self.verilator_flags(source).join(" "));
         for (name, value) in source.parameters.iter().chain(&resolved.defines) {
             key.part(name);
             key.part(value);
@@ -231,8 +237,6 @@ impl Builder {
         key.part(&self.tools.compiler_version);
         key.part(SHIM);
         key.part(PRINT);
-        key.part(VERILATE.join(" "));
-        key.part(self.verilate.join(" "));
         key.part(compile_flags(&self.tools).join(" "));
         key.part(self.compile.join(" "));
         key.part(processor());
@@ -313,6 +317,23 @@ impl Builder {
         Ok(())
     }
 
+    /// All of Verilator's flags but those that name the design's files, parameters and folders.
+    fn verilator_flags<'a>(&'a self, source: &Source) -> Vec<&'a str> {
+        let initial = if source.random_init { "unique" } else { "fast" };
+        let mut flags = VERILATE.to_vec();
+        flags.extend(["--x-assign", initial, "--x-initial", initial]);
+        flags.push(if source.assertions {
+            "--assert"
+        } else {
+            "--no-assert"
+        });
+        if source.trace {
+            flags.extend(["--trace-fst", "--trace-structs"]);
+        }
+        flags.extend(self.verilate.iter().map(String::as_str));
+        flags
+    }
+
     fn verilate(&self, source: &Source, resolved: &Resolved, dir: &Path) -> Result<String> {
         let vendor = dir.join("vendor");
         fs::create_dir(&vendor).map_err(|e| Error::io("making", &vendor, e))?;
@@ -321,17 +342,7 @@ impl Builder {
         }
         let mut command = Command::new(&self.tools.verilator);
         command.env("VERILATOR_ROOT", &self.tools.verilator_root);
-        command.args(VERILATE).args(&self.verilate);
-        let initial = if source.random_init { "unique" } else { "fast" };
-        command.args(["--x-assign", initial, "--x-initial", initial]);
-        command.arg(if source.assertions {
-            "--assert"
-        } else {
-            "--no-assert"
-        });
-        if source.trace {
-            command.args(["--trace-fst", "--trace-structs"]);
-        }
+        command.args(self.verilator_flags(source));
         command
             .args(["--top-module", &source.top])
             .arg("-Mdir")

@@ -3,7 +3,9 @@
 //!
 //! The recording's key is HKDF-SHA256 (RFC 5869) of the user's, with the recording UUID as salt and
 //! `forebay AES-128-CTR` or `forebay AES-256-CTR` as info: no two recordings have the same, and so no
-//! two bytes the same keystream. What holds a key, or what is derived from it, is zeroed when it goes.
+//! two bytes the same keystream.
+//!
+//! Buffers of keys, and AES's round keys, are zeroed when they are freed. What HKDF has on the stack is not.
 
 use std::fmt;
 use std::fs;
@@ -61,8 +63,8 @@ impl Key {
             path: path.to_owned(),
             source,
         };
-        // Room for all of it: where a vector grows, its bytes stay behind.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST as usize + 1));
+        // With room to spare the vector does not grow, which would leave bytes behind.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(2 * LONGEST as usize + 1));
         let file = fs::File::open(path).map_err(failed)?;
         let mut file = file.take(LONGEST + 1);
         file.read_to_end(&mut bytes).map_err(failed)?;
