@@ -250,10 +250,8 @@ def main() -> int:
         "PYTHONDONTWRITEBYTECODE": "",
         "FOREBAY": PROGRAM,
         "FOREBAY_REQUIRE_QEMU": "1",
-        # Of the RTL's models: a test seldom runs as long as the compiler takes to do better, and
-        # loops that are not unrolled are less to compile.
+        # Of the RTL's models: a test seldom runs as long as the compiler takes to do better.
         "FOREBAY_CXXFLAGS": os.environ.get("FOREBAY_CXXFLAGS", "-Og"),
-        "FOREBAY_VERILATOR_FLAGS": os.environ.get("FOREBAY_VERILATOR_FLAGS", "--unroll-count 7"),
         "FOREBAY_REMEMBER": "forget" if options.full else "1",
     }
     chosen = stages(options.jobs)

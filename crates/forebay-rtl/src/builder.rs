@@ -118,24 +118,19 @@ pub struct Builder {
     tools: Toolchain,
     cache: Cache,
     jobs: usize,
-    verilate: Vec<String>,
-    compile: Vec<String>,
+    flags: Vec<String>,
 }
 
 impl Builder {
     /// Tools as [`Toolchain::find`] finds them, the user's cache, one job per core but two at most,
-    /// further flags from `$FOREBAY_VERILATOR_FLAGS` and, for the compiler, `$FOREBAY_CXXFLAGS`.
+    /// further compiler flags from `$FOREBAY_CXXFLAGS`.
     ///
     /// # Errors
     /// When Verilator or the C++ compiler is not found, or the user has no cache.
     pub fn from_environment() -> Result<Self> {
-        let flags = |name| {
-            let flags = std::env::var(name).unwrap_or_default();
-            let flags = flags.split_whitespace().map(str::to_owned);
-            flags.collect::<Vec<_>>()
-        };
-        let builder = Self::new(Toolchain::find()?, Cache::of_user()?);
-        Ok(builder.flags(flags("FOREBAY_VERILATOR_FLAGS"), flags("FOREBAY_CXXFLAGS")))
+        let flags = std::env::var("FOREBAY_CXXFLAGS").unwrap_or_default();
+        let flags = flags.split_whitespace().map(str::to_owned);
+        Ok(Self::new(Toolchain::find()?, Cache::of_user()?).flags(flags))
     }
 
     /// These tools and this cache.
@@ -146,16 +141,14 @@ impl Builder {
             tools,
             cache,
             jobs: cores.min(2),
-            verilate: Vec::new(),
-            compile: Vec::new(),
+            flags: Vec::new(),
         }
     }
 
-    /// More flags for Verilator and for the C++ compiler, behind the usual ones; part of the key.
+    /// More flags for the C++ compiler, behind the usual ones; part of the key.
     #[must_use]
-    pub fn flags(mut self, verilate: Vec<String>, compile: Vec<String>) -> Self {
-        self.verilate.extend(verilate);
-        self.compile.extend(compile);
+    pub fn flags(mut self, flags: impl IntoIterator<Item = String>) -> Self {
+        self.flags.extend(flags);
         self
     }
 
@@ -210,7 +203,7 @@ impl Builder {
         let mut key = Key::new("model");
         self.key_of_tools(&mut key, source.trace);
         key.part(&source.top);
-        key.part(self.verilator_flags(source).join(" "));
+        key.part(verilator_flags(source).join(" "));
         for (name, value) in source.parameters.iter().chain(&resolved.defines) {
             key.part(name);
             key.part(value);
@@ -238,7 +231,7 @@ impl Builder {
         key.part(SHIM);
         key.part(PRINT);
         key.part(compile_flags(&self.tools).join(" "));
-        key.part(self.compile.join(" "));
+        key.part(self.flags.join(" "));
         key.part(processor());
         key.part([u8::from(trace)]);
     }
@@ -317,23 +310,6 @@ impl Builder {
         Ok(())
     }
 
-    /// All of Verilator's flags but those that name the design's files, parameters and folders.
-    fn verilator_flags<'a>(&'a self, source: &Source) -> Vec<&'a str> {
-        let initial = if source.random_init { "unique" } else { "fast" };
-        let mut flags = VERILATE.to_vec();
-        flags.extend(["--x-assign", initial, "--x-initial", initial]);
-        flags.push(if source.assertions {
-            "--assert"
-        } else {
-            "--no-assert"
-        });
-        if source.trace {
-            flags.extend(["--trace-fst", "--trace-structs"]);
-        }
-        flags.extend(self.verilate.iter().map(String::as_str));
-        flags
-    }
-
     fn verilate(&self, source: &Source, resolved: &Resolved, dir: &Path) -> Result<String> {
         let vendor = dir.join("vendor");
         fs::create_dir(&vendor).map_err(|e| Error::io("making", &vendor, e))?;
@@ -342,7 +318,7 @@ impl Builder {
         }
         let mut command = Command::new(&self.tools.verilator);
         command.env("VERILATOR_ROOT", &self.tools.verilator_root);
-        command.args(self.verilator_flags(source));
+        command.args(verilator_flags(source));
         command
             .args(["--top-module", &source.top])
             .arg("-Mdir")
@@ -482,7 +458,7 @@ impl Builder {
     fn compiler_for(&self, trace: bool) -> Command {
         let include = self.tools.include();
         let mut command = Command::new(&self.tools.compiler);
-        command.args(compile_flags(&self.tools)).args(&self.compile);
+        command.args(compile_flags(&self.tools)).args(&self.flags);
         command
             .arg(format!("-DFB_ABI={ABI}"))
             .arg(format!("-DFB_TRACE={}", u8::from(trace)));
@@ -511,6 +487,22 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+/// All of Verilator's flags but those that name the design's files, parameters and folders.
+fn verilator_flags(source: &Source) -> Vec<&'static str> {
+    let initial = if source.random_init { "unique" } else { "fast" };
+    let mut flags = VERILATE.to_vec();
+    flags.extend(["--x-assign", initial, "--x-initial", initial]);
+    flags.push(if source.assertions {
+        "--assert"
+    } else {
+        "--no-assert"
+    });
+    if source.trace {
+        flags.extend(["--trace-fst", "--trace-structs"]);
+    }
+    flags
 }
 
 /// Flags of every compilation. Symbols stay inside the library (several models, each with its own
