@@ -24,7 +24,7 @@
 module fb_store_crc32c #(
     parameter int unsigned Sources = 1,  // 1 to 4
     // Rows of the matrix that are added together, 1 to 6: six cost 30 % less LUT than one, and a
-    // simulator three times as long.
+    // simulator six times as long.
 `ifdef SYNTHESIS
     parameter int unsigned Group   = 6
 `else

@@ -74,7 +74,7 @@ class Amounts:
 
     @property
     def data(self) -> int:
-        """Bytes of the file whose beginnings are moved: no step of the short form repeats them."""
+        """Bytes of the file whose beginnings are moved; what is longer repeats it."""
         return max(self.stream, 4 * MIB)
 
     @property
