@@ -1,4 +1,3 @@
--f rtl/common/common.f
 -f rtl/axis/axis.f
 rtl/axi/fb_axi_if.sv
 rtl/axi/fb_axil_if.sv

@@ -65,26 +65,36 @@ module fb_axi_mux #(
   // A port whose address stands keeps its turn; after it port 0 goes on, or else the turn goes round
   // to a port that waits.
   function automatic turn_t next(input turn_t turn, input logic [Ports-1:0] valid,
-                                 input logic taken);
+                                 input port_t waits, input logic taken);
     logic more;
     more = turn.port == '0 && turn.in_a_row != 4'(Most);
     next = turn;
-    if (!(taken ? more : valid[turn.port])) begin
-      for (int i = Ports - 1; i >= 0; i--)
-      if (valid[i] && port_t'(i) < turn.port) next.port = port_t'(i);
-      for (int i = Ports - 1; i >= 0; i--)
-      if (valid[i] && port_t'(i) > turn.port) next.port = port_t'(i);
-    end
+    if (!(taken ? more : valid[turn.port]) && valid != '0) next.port = waits;
     if (taken) next.in_a_row = more ? turn.in_a_row + 1'b1 : 4'd1;
   endfunction
 
   turn_t write_q, read_q;
-  port_t data_port;
+  port_t write_waits, read_waits, data_port;
   logic write_taken, read_taken, order_ready, data_valid;
 
+  fb_common_turn #(
+      .Sources(Ports)
+  ) u_write_turn (
+      .wants(write_valid),
+      .last (write_q.port),
+      .next (write_waits)
+  );
+  fb_common_turn #(
+      .Sources(Ports)
+  ) u_read_turn (
+      .wants(read_valid),
+      .last (read_q.port),
+      .next (read_waits)
+  );
+
   always_ff @(posedge clk) begin : turns
-    write_q <= next(write_q, write_valid, write_taken);
-    read_q  <= next(read_q, read_valid, read_taken);
+    write_q <= next(write_q, write_valid, write_waits, write_taken);
+    read_q  <= next(read_q, read_valid, read_waits, read_taken);
     if (rst) {write_q, read_q} <= {First, First};
   end
 

@@ -45,28 +45,25 @@ module fb_axis_arbiter #(
   logic open_q;  // a packet was chosen, and has not ended
   logic [Bits-1:0] chosen_q, chosen;
   logic [Bits-1:0] went_q;  // who went last of those that take turns
-  logic [Sources-1:0] wants;
-  logic [Bits-1:0] next;
-  logic next_found;
+  logic [Sources-1:0] wants, first;  // first: of those that want, who go before all others
   logic goes;  // a beat may pass
   logic [Bits-1:0] going;  // the source of that beat
 
   assign wants  = s_valid & may_begin;
+  assign first  = wants & Sources'((1 << Fair) - 1);
   assign begins = !open_q && wants != '0;
   assign source = open_q ? chosen_q : chosen;
   // With `Ahead` nothing passes in the cycle of the choice, and no beat waits for that.
   assign goes   = open_q || (begins && !Ahead);
   assign going  = Ahead ? chosen_q : source;
 
-  always_comb begin : choose
-    // The first of all, and of those that take turns the first behind the last one that went.
-    {chosen, next, next_found} = '0;
-    for (int i = Sources - 1; i >= 0; i--) begin
-      if (wants[i]) chosen = Bits'(i);
-      if (wants[i] && i >= int'(Fair) && Bits'(i) > went_q) {next, next_found} = {Bits'(i), 1'b1};
-    end
-    if (next_found && int'(chosen) >= int'(Fair)) chosen = next;
-  end
+  fb_common_turn #(
+      .Sources(Sources)
+  ) u_turn (
+      .wants,
+      .last(first != '0 ? '1 : went_q),
+      .next(chosen)
+  );
 
   always_comb begin : pass
     m_valid = goes && s_valid[going];

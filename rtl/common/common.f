@@ -7,4 +7,5 @@ rtl/common/fb_common_gray_sync.sv
 rtl/common/fb_common_async.sv
 rtl/common/fb_common_value_cdc.sv
 rtl/common/fb_common_skid.sv
+rtl/common/fb_common_turn.sv
 rtl/common/fb_common_reset.sv

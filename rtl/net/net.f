@@ -1,4 +1,3 @@
--f rtl/common/common.f
 -f rtl/axis/axis.f
 rtl/net/fb_net_frame_fifo.sv
 rtl/net/fb_net_checksum.sv

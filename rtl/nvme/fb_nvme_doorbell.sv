@@ -63,12 +63,14 @@ module fb_nvme_doorbell #(
       now[2*i]   = sq_tail[i];
       now[2*i+1] = cq_head[i];
     end
-    // The first that waits, and before it the first after the last one rung.
-    first = '0;
-    for (int i = int'(Bells) - 1; i >= 0; i--) if (waits_q[i]) first = BellBits'(i);
-    for (int i = int'(Bells) - 1; i >= 0; i--)
-    if (waits_q[i] && BellBits'(i) > last_q) first = BellBits'(i);
   end
+  fb_common_turn #(
+      .Sources(Bells)
+  ) u_turn (
+      .wants(waits_q),
+      .last (last_q),
+      .next (first)
+  );
 
   // Compare, choose and ring are a cycle each.
   always_ff @(posedge clk) begin : choose

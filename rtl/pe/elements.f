@@ -1,4 +1,3 @@
--f rtl/common/common.f
 -f rtl/axis/axis.f
 rtl/axi/fb_axil_if.sv
 rtl/pe/fb_pe_pkg.sv

@@ -47,24 +47,24 @@ module fb_raid_queues
   logic [QueueBits-1:0] into;  // which queue that goes into
   logic [Queues-1:0][PlaceBits:0] head_q, tail_q;  // the oldest command, and behind the newest
   logic [QueueBits-1:0] choice, chosen_q;
-  logic [Queues-1:0] waits_q, behind, room;  // waits_q: commands whose drive is open
+  logic [Queues-1:0] waits_q, room;  // waits_q: commands whose drive is open
   logic choose, rest_q, take;
   logic [1:0] read_q;  // what was chosen is being read
 
   assign into = {pushed_q.drive[QueueBits-2:0], pushed_q.op == OP_READ};
   assign take = m_valid && m_ready;
 
-  // Who comes after the last one, or else the first.
-  always_comb begin
-    choice = '0;
-    for (int unsigned i = 0; i < Queues; i++) begin
-      behind[i] = waits_q[i] && QueueBits'(i) > chosen_q;
-      // Three may be on their way before this is known.
-      room[i]   = tail_q[i] - head_q[i] < (PlaceBits + 1)'(Depth - 3);
-    end
-    for (int i = Queues - 1; i >= 0; i--) if (waits_q[i]) choice = QueueBits'(i);
-    for (int i = Queues - 1; i >= 0; i--) if (behind[i]) choice = QueueBits'(i);
+  // Three may be on their way before this is known.
+  for (genvar i = 0; i < int'(Queues); i++) begin : gen_room
+    assign room[i] = tail_q[i] - head_q[i] < (PlaceBits + 1)'(Depth - 3);
   end
+  fb_common_turn #(
+      .Sources(Queues)
+  ) u_turn (
+      .wants(waits_q),
+      .last (chosen_q),
+      .next (choice)
+  );
   // What was taken shows in waits_q two cycles later.
   assign choose = waits_q != '0 && read_q == '0 && !m_valid && !rest_q;
 

@@ -1,4 +1,3 @@
--f rtl/common/common.f
 -f rtl/axis/axis.f
 rtl/store/fb_store_rom_pkg.sv
 rtl/store/fb_store_pkg.sv

@@ -1,4 +1,3 @@
--f rtl/common/common.f
 -f rtl/axis/axis.f
 -f rtl/axi/axi.f
 -f rtl/payload/payload.f
