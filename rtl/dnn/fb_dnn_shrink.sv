@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
+//
+// fb_dnn_shrink: images become small ones while they pass.
+//
+// What:        an object is a PGM or PPM file. Its pixels are averaged over areas, exactly: the image
+//              becomes Size x Size, each pixel of three channels. Rows leave as soon as they are
+//              complete. Objects may come in several packets, between those of other streams: what is
+//              known of an image is kept by the lowest bits of its stream's number.
+// Output:      IMAGE_BEGINS, when the header has been read and fits. IMAGE_PIXELS: four pixels, the
+//              first one lowest, row by row. PACKET_ENDS, once for each packet: in the lowest bit
+//              whether an image is complete (all of it came, and nothing behind it), above it TUSER
+//              and TID of the packet.
+// Handshake:   valid/ready.
+// Latency:     rows 25 cycles from their last pixel; a header two cycles a byte, and 75 of an image.
+// Throughput:  63 bytes a cycle where four output pixels or fewer end in them, that is for images
+//              wider than 5.25 Size (three channels) or 15.75 Size (one); a line takes Size / 4 cycles
+//              at least, and a packet 32 more.
+// Limits:      Size <= width, height <= 16383. 512-bit registers: five.
+// Does not implement: enlarging, cropping, keeping the aspect ratio, two bytes a sample.
+
+`default_nettype none
+
+module fb_dnn_shrink
+  import fb_spec_pkg::*;
+  import fb_pe_pkg::*;
+  import fb_dnn_pkg::*;
+#(
+    parameter int unsigned Size = 224,  // 32 to 256, a multiple of 4
+    parameter int unsigned Streams = 4,  // whose images may be under way: 1, 2 or 4
+    localparam int unsigned WordBits = 8 * 3 * LANES
+) (
+    input wire clk,
+    input wire rst,
+
+    input  wire                        s_axis_object_tvalid,
+    output logic                       s_axis_object_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input  wire                        s_axis_object_tlast,
+    input  wire  [                1:0] s_axis_object_tuser,
+    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
+    input  wire extent_t               extent,
+
+    output logic                m_valid,
+    input  wire                 m_ready,
+    output kind_e               m_kind,
+    output logic [WordBits-1:0] m_data
+);
+
+  if (Size < 32 || Size > 256 || Size % 4 != 0) begin : gen_bad_size
+    $fatal(1, "fb_dnn_shrink (%m): Size=%0d must be 32 to 256, a multiple of 4", Size);
+  end
+  if (Streams != 1 && Streams != 2 && Streams != 4) begin : gen_bad_streams
+    $fatal(1, "fb_dnn_shrink (%m): Streams=%0d must be 1, 2 or 4", Streams);
+  end
+
+  localparam int unsigned StreamBits = $clog2(Streams) + 32'(Streams == 1);
+  localparam int unsigned OffsetBits = 36;
+  localparam int unsigned Inside = 18;  // cycles from a group's choice to the end of its row
+
+  // What is known of the image of a stream between its packets.
+  typedef struct packed {
+    object_t owner;
+    logic good;  // all that has come is part of an image that fits
+    logic begun;  // its header is read
+    logic [OffsetBits-1:0] offset;  // of what is to come next
+    header_t header;
+    geometry_t geometry;
+    walk_t walk;
+    logic [1:0] carry_bytes;  // of a pixel that the packet's end cut in two
+    logic [1:0][7:0] carry;
+    logic [1:0][2:0][LINE_BITS-1:0] sums;
+  } context_t;
+
+  typedef enum logic [2:0] {
+    ENTER,
+    LOAD,
+    HEADER,
+    GEOMETRY,
+    PIXELS,
+    PASS,
+    SETTLE,
+    LEAVE
+  } state_e;
+
+  state_e state_q;
+  context_t now_q, kept;
+  logic [StreamBits-1:0] stream, stream_q;
+  logic [Streams-1:0] known_q;  // the stream has something kept since a reset
+  logic [PACKET_TAG_BITS-1:0] tag_q;
+  logic [1:0] user_q;
+  logic [4:0] settled_q;
+
+  object_t object;
+  logic goes_on;
+  assign stream  = StreamBits'(extent.stream & 16'(Streams - 1));
+  assign object  = '{extent.stream, extent.epoch, extent.object};
+  assign goes_on = known_q[stream] && kept.owner == object && 64'(kept.offset) == extent.offset;
+
+  fb_common_lutram #(
+      .Width($bits(context_t)),
+      .Depth(1 << StreamBits)
+  ) u_contexts (
+      .clk,
+      .we(state_q == LEAVE),
+      .waddr(stream_q),
+      .wdata(now_q),
+      .raddr(stream),
+      .rdata(kept)
+  );
+
+  // --------------------------------------------------------------------------------------- bytes
+  logic [6:0] beat_bytes;
+  logic accepts, moving, ended;
+  logic [5:0] take, take_pixels;
+  logic [7:0] available;
+  logic [1:0][7:0] front;
+  logic [8*GROUP_BYTES-1:0] window;
+  logic bytes_ready, open;
+
+  assign beat_bytes = 7'($countones(s_axis_object_tkeep));
+  assign open = state_q inside {HEADER, GEOMETRY, PIXELS, PASS};
+  assign s_axis_object_tready = bytes_ready && open;
+  assign accepts = s_axis_object_tvalid && s_axis_object_tready;
+
+  fb_dnn_bytes u_bytes (
+      .clk,
+      .rst,
+      .load(state_q == LOAD),
+      .carry(now_q.carry),
+      .carry_bytes(now_q.carry_bytes),
+      .s_valid(s_axis_object_tvalid && open),
+      .s_ready(bytes_ready),
+      .s_data(s_axis_object_tdata),
+      .s_bytes(beat_bytes),
+      .s_last(s_axis_object_tlast),
+      .take,
+      .pass(state_q == PASS),
+      .available,
+      .moving,
+      .ended,
+      .front,
+      .window
+  );
+
+  // -------------------------------------------------------------------------------------- header
+  header_t header;
+  geometry_t geometry;
+  logic octet_there_q, geometry_start_q, geometry_done, geometry_there_q, fits;
+  logic [7:0] octet_q;
+
+  fb_dnn_pnm u_pnm (
+      .now  (now_q.header),
+      .octet(octet_q),
+      .next (header)
+  );
+  assign fits = header.width >= side_t'(Size) && header.height >= side_t'(Size);
+
+  fb_dnn_geometry #(
+      .Size(Size)
+  ) u_geometry (
+      .clk,
+      .rst,
+      .start(geometry_start_q),
+      .width(now_q.header.width),
+      .height(now_q.header.height),
+      .grey(now_q.header.grey),
+      .done(geometry_done),
+      .geometry
+  );
+
+  // -------------------------------------------------------------------------------------- pixels
+  logic [1:0] channels, pending;
+  side_t left;
+  logic [5:0] wanted, wanted_bytes;
+  logic complete, held, exhausted;
+  walk_t walk;
+  group_t group;
+
+  assign channels = now_q.header.grey ? 2'd1 : 2'd3;
+  assign complete = now_q.walk.y == now_q.header.height;
+  // A row may end only where the one before the last has left.
+  assign held = now_q.walk.x == '0 && now_q.walk.line.pixel == now_q.walk.y &&
+      pending[now_q.walk.half];
+  assign exhausted = ended && available < 8'(channels);
+  assign left = now_q.header.width - now_q.walk.x;
+  assign wanted = left < side_t'(now_q.geometry.group) ? left[5:0] : now_q.geometry.group;
+  assign wanted_bytes = now_q.header.grey ? wanted : 6'(wanted * 6'd3);
+
+  // The last pixels of a packet come one by one.
+  always_comb begin : choose
+    take_pixels = '0;
+    if (state_q == PIXELS && !moving && !complete && !held) begin
+      if (available >= 8'(wanted_bytes)) take_pixels = wanted;
+      else if (ended && !exhausted) take_pixels = 6'd1;
+    end
+    take = group.bytes;
+    if (state_q == HEADER) take = 6'(!octet_there_q && !moving && available != '0);
+  end
+
+  fb_dnn_walk #(
+      .Size(Size)
+  ) u_walk (
+      .steps(now_q.geometry.steps),
+      .width(now_q.header.width),
+      .grey(now_q.header.grey),
+      .now(now_q.walk),
+      .pixels(take_pixels),
+      .group,
+      .next(walk)
+  );
+
+  // --------------------------------------------------------------------------------------- means
+  group_t [1:0] group_q;  // until the window is there
+  ends_t ends;
+  logic [LANES-1:0][2:0][LINE_BITS-1:0] share;
+  logic [1:0][2:0][LINE_BITS-1:0] sums;
+  logic [LANES-1:0] pixel_valid;
+  logic [LANES-1:0][PLACE_BITS-1:0] pixel_place;
+  logic [LANES-1:0][2:0][7:0] pixel;
+  logic pixel_half, row_ends, word_valid, word_ready;
+
+  always_ff @(posedge clk) begin : wait_for_window
+    group_q <= {group_q[0], group};
+    if (rst) {group_q[1].ends.valid, group_q[0].ends.valid} <= '0;
+  end
+
+  fb_dnn_columns #(
+      .Size(Size)
+  ) u_columns (
+      .clk,
+      .rst,
+      .grey(now_q.header.grey),
+      .load(state_q == LOAD),
+      .loaded(now_q.sums),
+      .saved(sums),
+      .group(group_q[1]),
+      .window,
+      .m_ends(ends),
+      .m_share(share)
+  );
+
+  fb_dnn_lines #(
+      .Size(Size),
+      .Streams(Streams)
+  ) u_lines (
+      .clk,
+      .rst,
+      .scale(now_q.geometry.scale),
+      .stream(stream_q),
+      .ends,
+      .share,
+      .m_valid(pixel_valid),
+      .m_place(pixel_place),
+      .m_half(pixel_half),
+      .m_pixel(pixel),
+      .m_row_ends(row_ends)
+  );
+
+  assign word_valid = state_q == LEAVE || (state_q == GEOMETRY && geometry_there_q);
+
+  fb_dnn_rows #(
+      .Size(Size),
+      .Streams(Streams)
+  ) u_rows (
+      .clk,
+      .rst,
+      .stream(stream_q),
+      .s_valid(pixel_valid),
+      .s_place(pixel_place),
+      .s_half(pixel_half),
+      .s_pixel(pixel),
+      .s_row_ends(row_ends),
+      .claim(group.ends.valid && group.ends.line_ends && group.ends.row_ends),
+      .claim_half(group.ends.half),
+      .pending,
+      .word_valid,
+      .word_ready,
+      .word_kind(state_q == LEAVE ? PACKET_ENDS : IMAGE_BEGINS),
+      .word(WordBits'({tag_q, user_q, now_q.good && now_q.begun && complete})),
+      .m_valid,
+      .m_ready,
+      .m_kind,
+      .m_data
+  );
+
+  // Of the extent only whose it is and where it begins.
+  logic unused;
+  assign unused = &{1'b0, extent};
+
+  // -------------------------------------------------------------------------------------- states
+  always_ff @(posedge clk) begin : follow
+    geometry_start_q <= 1'b0;
+    octet_there_q <= 1'b0;
+    geometry_there_q <= state_q == GEOMETRY && !geometry_start_q && (geometry_there_q || geometry_done);
+    octet_q <= front[0];
+    now_q.walk <= walk;
+    if (accepts) begin
+      now_q.offset <= now_q.offset + OffsetBits'(beat_bytes);
+      if (s_axis_object_tlast) user_q <= s_axis_object_tuser;
+    end
+    unique case (state_q)
+      ENTER:
+      if (s_axis_object_tvalid) begin
+        state_q <= LOAD;
+        stream_q <= stream;
+        tag_q <= s_axis_object_tid;
+        now_q <= kept;
+        if (!goes_on) begin
+          now_q.good <= extent.offset == '0;
+          now_q.owner <= object;
+          now_q.offset <= OffsetBits'(extent.offset);
+        end
+        if (!goes_on || extent.offset == '0) begin
+          {now_q.begun, now_q.carry_bytes} <= '0;
+          now_q.header <= '0;
+        end
+        known_q[stream] <= 1'b1;
+      end
+      LOAD: state_q <= !now_q.good ? PASS : now_q.begun ? PIXELS : HEADER;
+      HEADER: begin
+        octet_there_q <= take != '0;
+        if (octet_there_q) begin
+          now_q.header <= header;
+          if (header.bad || (header.done && !fits)) begin
+            state_q <= PASS;
+            now_q.good <= 1'b0;
+          end else if (header.done) begin
+            state_q <= GEOMETRY;
+            geometry_start_q <= 1'b1;
+          end
+        end else if (ended && available == '0) state_q <= SETTLE;
+      end
+      GEOMETRY:
+      if (geometry_there_q && word_ready) begin
+        state_q <= PIXELS;
+        now_q.begun <= 1'b1;
+        now_q.geometry <= geometry;
+        now_q.walk <= '{column: geometry.steps.column_first, line: geometry.line_first, default: '0};
+      end
+      PIXELS:
+      if (complete && available != '0) begin
+        // There is more than the image.
+        state_q <= PASS;
+        now_q.good <= 1'b0;
+      end else if (exhausted) begin
+        state_q <= SETTLE;
+        now_q.carry <= front;
+        now_q.carry_bytes <= available[1:0];
+      end
+      PASS: if (ended && available == '0) state_q <= SETTLE;
+      SETTLE: if (settled_q == 5'(Inside)) state_q <= LEAVE;
+      default: if (word_ready) state_q <= ENTER;
+    endcase
+    settled_q <= state_q == SETTLE ? settled_q + 1'b1 : '0;
+    if (state_q == SETTLE) now_q.sums <= sums;
+    if (rst) begin
+      state_q <= ENTER;
+      known_q <= '0;
+      geometry_start_q <= 1'b0;
+    end
+  end
+
+endmodule
+
+`default_nettype wire
