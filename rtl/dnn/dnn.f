@@ -7,5 +7,6 @@ rtl/dnn/fb_dnn_bytes.sv
 rtl/dnn/fb_dnn_walk.sv
 rtl/dnn/fb_dnn_columns.sv
 rtl/dnn/fb_dnn_lines.sv
+rtl/dnn/fb_dnn_mean.sv
 rtl/dnn/fb_dnn_rows.sv
 rtl/dnn/fb_dnn_shrink.sv

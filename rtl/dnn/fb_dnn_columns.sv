@@ -6,7 +6,7 @@
 //              the share of an output pixel. All modulo 2^22, which the shares are below. A grey image
 //              has three equal channels.
 // Handshake:   none: a group a cycle. `group` with the cycle of `window`.
-// Latency:     7 cycles; `saved` after as many.
+// Latency:     8 cycles; `saved` after as many.
 // Limits:      512-bit registers: one.
 // Does not implement: more than four boundaries in a group.
 
@@ -34,90 +34,114 @@ module fb_dnn_columns
     output logic   [LANES-1:0][2:0][LINE_BITS-1:0] m_share
 );
 
-  localparam int unsigned Rows = GROUP_BYTES / 3;  // of three bytes
-  localparam int unsigned Parts = Rows / 3;
+  localparam int unsigned Triples = GROUP_BYTES / 9;
   typedef logic [LINE_BITS-1:0] sum_t;
 
-  // Where bytes before a boundary end: whole rows of three, and so many of the next.
+  // Where bytes before a boundary end, in rows of three bytes: whole triples of rows, rows of the next
+  // triple, and bytes of the next row.
   typedef struct packed {
-    logic [4:0] row;
+    logic [2:0] triple;
+    logic [1:0] row;
     logic [1:0] rest;
   } cut_t;
-  function automatic cut_t cut(input logic [5:0] pixels);
-    cut = grey ? '{5'(pixels / 6'd3), 2'(pixels % 6'd3)} : '{pixels[4:0], 2'd0};
+  function automatic cut_t [GROUP_BYTES:0] every_cut();
+    for (int n = 0; n <= int'(GROUP_BYTES); n++) every_cut[n] = '{3'(n / 9), 2'(n / 3 % 3), 2'(n % 3)};
   endfunction
+  localparam cut_t [GROUP_BYTES:0] Cuts = every_cut();
 
-  // -------------------------------------------------------------------------- sums of three rows
-  // Of the bytes before each boundary, and (the last one) of all of the group.
-  cut_t [LANES:0] cuts_q;
-  group_t cut_group_q;
-  logic [8*GROUP_BYTES-1:0] cut_window_q;
-  logic [LANES:0][2:0][Parts-1:0][9:0] parts_q;
-  logic [LANES-1:0][2:0][7:0] pixel_q;  // the one in which the output pixel ends
-  group_t parts_group_q;
+  // ------------------------------------------------------------------------- sums up to boundaries
+  // The last cut is behind all of the group.
+  cut_t [LANES:0] cuts_q, triple_cuts_q, up_to_cuts_q;
+  logic [Triples-1:0][71:0] window_q, triple_window_q;
+  logic [Triples-1:0][2:0][9:0] triple_sum_q;
+  logic [Triples:0][2:0][12:0] up_to_triple_q;  // sums of all triples before
+  logic [LANES:0][2:0][2:0][7:0] triple_q;  // in which the boundary lies: row, channel
+  group_t cuts_group_q, triple_group_q, up_to_group_q;
 
-  always_ff @(posedge clk) begin : sum_rows
-    cut_group_q <= group;
+  always_ff @(posedge clk) begin : sum_triples
+    cuts_group_q <= group;
     if (group.ends.valid) begin
-      cut_window_q <= window;
-      for (int i = 0; i < int'(LANES); i++) cuts_q[i] <= cut(group.pixel[i]);
-      cuts_q[LANES] <= '{5'(group.bytes / 6'd3), 2'(group.bytes % 6'd3)};
+      window_q <= window;
+      for (int i = 0; i < int'(LANES); i++) begin
+        cuts_q[i] <= Cuts[grey ? group.pixel[i] : 6'(group.pixel[i] * 6'd3)];
+      end
+      cuts_q[LANES] <= Cuts[group.bytes];
     end
-    parts_group_q <= cut_group_q;
-    if (cut_group_q.ends.valid) begin
-      for (int i = 0; i <= int'(LANES); i++) begin
+    triple_group_q <= cuts_group_q;
+    triple_cuts_q  <= cuts_q;
+    if (cuts_group_q.ends.valid) begin
+      triple_window_q <= window_q;
+      for (int t = 0; t < int'(Triples); t++) begin
         for (int c = 0; c < 3; c++) begin
-          for (int p = 0; p < int'(Parts); p++) begin
-            logic [9:0] part;
-            part = '0;
-            for (int r = 3 * p; r < 3 * p + 3; r++) begin
-              if (5'(r) < cuts_q[i].row || (5'(r) == cuts_q[i].row && 2'(c) < cuts_q[i].rest)) begin
-                part = part + 10'(cut_window_q[24*r+8*c+:8]);
-              end
+          triple_sum_q[t][c] <= 10'(window_q[t][8*c+:8]) + 10'(window_q[t][24+8*c+:8]) +
+              10'(window_q[t][48+8*c+:8]);
+        end
+      end
+    end
+    up_to_group_q <= triple_group_q;
+    up_to_cuts_q  <= triple_cuts_q;
+    if (triple_group_q.ends.valid) begin
+      for (int i = 0; i <= int'(LANES); i++) begin
+        triple_q[i] <= '0;
+        for (int t = 0; t < int'(Triples); t++) begin
+          if (triple_cuts_q[i].triple == 3'(t)) triple_q[i] <= triple_window_q[t];
+        end
+      end
+      for (int c = 0; c < 3; c++) begin
+        logic [Triples-1:0][12:0] of;
+        logic [12:0] two, four;
+        for (int t = 0; t < int'(Triples); t++) of[t] = 13'(triple_sum_q[t][c]);
+        two = of[0] + of[1];
+        four = two + (of[2] + of[3]);
+        up_to_triple_q[0][c] <= '0;
+        up_to_triple_q[1][c] <= of[0];
+        up_to_triple_q[2][c] <= two;
+        up_to_triple_q[3][c] <= two + of[2];
+        up_to_triple_q[4][c] <= four;
+        up_to_triple_q[5][c] <= four + of[4];
+        up_to_triple_q[6][c] <= four + (of[4] + of[5]);
+        up_to_triple_q[7][c] <= four + (of[4] + of[5] + of[6]);
+      end
+    end
+    if (rst) {cuts_group_q.ends.valid, triple_group_q.ends.valid, up_to_group_q.ends.valid} <= '0;
+  end
+
+  logic [LANES:0][2:0][12:0] whole_q;  // triples
+  logic [LANES:0][2:0][9:0] part_q;  // of the next triple
+  logic [LANES:0][2:0][13:0] group_q;
+  logic [LANES-1:0][2:0][7:0] pixel_q, group_pixel_q;  // in which the output pixel ends
+  group_t whole_group_q, group_group_q;
+
+  always_ff @(posedge clk) begin : sum_group
+    whole_group_q <= up_to_group_q;
+    if (up_to_group_q.ends.valid) begin
+      for (int i = 0; i <= int'(LANES); i++) begin
+        whole_q[i] <= up_to_triple_q[up_to_cuts_q[i].triple];
+        for (int c = 0; c < 3; c++) begin
+          logic [9:0] part;
+          part = '0;
+          for (int r = 0; r < 3; r++) begin
+            if (2'(r) < up_to_cuts_q[i].row ||
+                (2'(r) == up_to_cuts_q[i].row && 2'(c) < up_to_cuts_q[i].rest)) begin
+              part = part + 10'(triple_q[i][r][c]);
             end
-            parts_q[i][c][p] <= part;
           end
+          part_q[i][c] <= part;
         end
       end
       for (int i = 0; i < int'(LANES); i++) begin
         logic [2:0][7:0] row;
-        row = '0;
-        for (int r = 0; r < int'(Rows); r++) begin
-          if (5'(r) == cuts_q[i].row) row = row | cut_window_q[24*r+:24];
-        end
-        pixel_q[i] <= grey ? {3{row[cuts_q[i].rest]}} : row;
-      end
-    end
-    if (rst) {cut_group_q.ends.valid, parts_group_q.ends.valid} <= '0;
-  end
-
-  // ----------------------------------------------------------------------------- sums of a group
-  logic [LANES:0][2:0][12:0] whole_q;
-  logic [LANES:0][2:0][13:0] group_q;
-  logic [LANES-1:0][2:0][7:0] whole_pixel_q, group_pixel_q;
-  group_t whole_group_q, group_group_q;
-
-  always_ff @(posedge clk) begin : sum_group
-    whole_group_q <= parts_group_q;
-    if (parts_group_q.ends.valid) begin
-      whole_pixel_q <= pixel_q;
-      for (int i = 0; i <= int'(LANES); i++) begin
-        for (int c = 0; c < 3; c++) begin
-          logic [12:0] sum;
-          sum = '0;
-          for (int p = 0; p < int'(Parts); p++) sum = sum + 13'(parts_q[i][c][p]);
-          whole_q[i][c] <= sum;
-        end
+        row = triple_q[i][up_to_cuts_q[i].row];
+        pixel_q[i] <= grey ? {3{row[up_to_cuts_q[i].rest]}} : row;
       end
     end
     group_group_q <= whole_group_q;
     if (whole_group_q.ends.valid) begin
-      group_pixel_q <= whole_pixel_q;
+      group_pixel_q <= pixel_q;
       for (int i = 0; i <= int'(LANES); i++) begin
-        for (int c = 0; c < 3; c++) begin
-          group_q[i][c] <= grey ?
-              14'(whole_q[i][0]) + 14'(whole_q[i][1]) + 14'(whole_q[i][2]) : 14'(whole_q[i][c]);
-        end
+        logic [2:0][13:0] sum;
+        for (int c = 0; c < 3; c++) sum[c] = 14'(whole_q[i][c]) + 14'(part_q[i][c]);
+        group_q[i] <= grey ? {3{sum[0] + sum[1] + sum[2]}} : sum;
       end
     end
     if (rst) {whole_group_q.ends.valid, group_group_q.ends.valid} <= '0;
@@ -160,13 +184,12 @@ module fb_dnn_columns
     m_ends <= integral_ends_q;
     if (integral_ends_q.valid) begin
       for (int c = 0; c < 3; c++) begin
-        sum_t last;
-        last = integral_begins_q ? '0 : last_q[c];
+        if (integral_begins_q) last_q[c] <= '0;
         for (int i = 0; i < int'(LANES); i++) begin
-          m_share[i][c] <= integral_q[i][c] - last;
-          if (integral_ends_q.ends[i]) last = integral_q[i][c];
+          m_share[i][c] <= integral_q[i][c] - (i > 0 ? integral_q[i-32'(i>0)][c] :
+                                               integral_begins_q ? '0 : last_q[c]);
+          if (integral_ends_q.ends[i]) last_q[c] <= integral_q[i][c];
         end
-        last_q[c] <= last;
       end
     end
     if (load) {last_q, before_q} <= loaded;

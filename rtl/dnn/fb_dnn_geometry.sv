@@ -49,8 +49,7 @@ module fb_dnn_geometry
   logic [4:0] count_q;
   logic [AreaBits:0] rest;
   logic fits, last;
-  // A power of two is all rest.
-  assign rest = {rest_q[AreaBits-1:0], value_q[SIDE_BITS-1] && state_q != RECIPROCAL};
+  assign rest = {rest_q[AreaBits-1:0], value_q[17]};
   assign fits = rest >= {1'b0, divisor_q};
   assign less = rest - (fits ? {1'b0, divisor_q} : '0);
   assign last = count_q == 5'd1;
@@ -91,7 +90,7 @@ module fb_dnn_geometry
         area_q <= AreaBits'(width) * AreaBits'(height);
         divisor_q <= AreaBits'(Units);
         rest_q <= '0;
-        value_q <= 18'(width);
+        value_q <= {width, 4'd0};
         count_q <= 5'(SIDE_BITS);
       end
       WIDTH:
@@ -107,7 +106,7 @@ module fb_dnn_geometry
         if (count_q == 5'(LANES)) begin
           state_q <= HEIGHT;
           rest_q  <= '0;
-          value_q <= 18'(height);
+          value_q <= {height, 4'd0};
           count_q <= 5'(SIDE_BITS);
         end
       end

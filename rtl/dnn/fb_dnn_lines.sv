@@ -3,14 +3,13 @@
 // fb_dnn_lines: output pixels from what each line has for them.
 //
 // What:        adds up the lines of an output row, each by how much of it belongs to the row; the last
-//              one begins the next row with its rest. A sum over the area becomes the mean, rounded:
-//              it is shifted until 26 bits can hold it, and multiplied by the area's reciprocal.
-//              Four output pixels that lie side by side are in four banks.
+//              one begins the next row with its rest. Four output pixels that lie side by side are in
+//              four banks.
 // Handshake:   none: as many shares as come in a cycle. The same columns come again no sooner than 8 cycles later, which
 //              they do with 32 columns or more.
-// Latency:     9 cycles.
-// Limits:      512-bit registers: none. 36 products of 9 x 22, 12 of 27 x 18 bits.
-// Does not implement: exact ties. The mean may be off by one, where the sum is within 2^-9 of a half.
+// Latency:     4 cycles.
+// Limits:      512-bit registers: none. 24 products of 9 x 22 bits.
+// Does not implement: columns that come again sooner.
 
 `default_nettype none
 
@@ -24,9 +23,8 @@ module fb_dnn_lines
     input wire clk,
     input wire rst,
 
-    // Steady while groups are inside.
-    input wire scale_t                  scale,
-    input wire         [StreamBits-1:0] stream,
+    // Steady while shares are inside.
+    input wire [StreamBits-1:0] stream,
 
     input wire ends_t                                ends,
     input wire        [LANES-1:0][2:0][LINE_BITS-1:0] share,
@@ -34,7 +32,7 @@ module fb_dnn_lines
     output logic [LANES-1:0]                       m_valid,   // of each bank
     output logic [LANES-1:0][PLACE_BITS-1:0]       m_place,   // column / 4
     output logic                                   m_half,
-    output logic [LANES-1:0][2:0][7:0]             m_pixel,
+    output logic [LANES-1:0][2:0][SUM_BITS-1:0]    m_sum,
     output logic                                   m_row_ends // with these
 );
 
@@ -43,22 +41,20 @@ module fb_dnn_lines
 
   localparam logic [UNIT_BITS-1:0] Units = UNIT_BITS'(Size);
 
-  // What goes along: with the shares in banks, their products, the sums, and the mean.
+  // What goes along: with the shares in banks, their products, and the sums.
   typedef struct packed {
     logic [LANES-1:0] valid;
     logic [LANES-1:0][PLACE_BITS-1:0] place;
     logic first_line;
     logic row_ends;
     logic row_complete;  // the last of its output pixels are these
-    logic [UNIT_BITS-1:0] row_units;
+    logic [UNIT_BITS-1:0] row_units, rest_units;  // of the line: the row's, and what is left
     logic half;
   } about_t;
 
-  about_t banks_q, times_q, product_q, sum_q, shift_q, mean_q;
+  about_t banks_q, times_q, product_q, sum_q;
   logic [LANES-1:0][2:0][LINE_BITS-1:0] share_q;
-  sum_t [LANES-1:0][2:0] now_q, rest_q, now2_q, rest2_q, kept, sum, done_q, next_q;
-  logic [LANES-1:0][2:0][25:0] shifted_q;
-  logic [LANES-1:0][2:0][42:0] mean_product_q;
+  sum_t [LANES-1:0][2:0] now_q, rest_q, now2_q, rest2_q, kept, sum, next_q;
 
   always_ff @(posedge clk) begin : into_banks
     banks_q.valid <= '0;
@@ -66,6 +62,7 @@ module fb_dnn_lines
     banks_q.row_ends <= ends.row_ends;
     banks_q.row_complete <= ends.valid && ends.row_ends && ends.line_ends;
     banks_q.row_units <= ends.row_units;
+    banks_q.rest_units <= Units - ends.row_units;
     banks_q.half <= ends.half;
     if (ends.valid) begin
       for (int b = 0; b < int'(LANES); b++) begin
@@ -77,6 +74,7 @@ module fb_dnn_lines
         share_q[b] <= share[lane];
       end
     end
+    if (rst) {banks_q.valid, banks_q.row_complete} <= '0;
   end
 
   // The part of the line that belongs to the row, and the rest of the line.
@@ -87,14 +85,16 @@ module fb_dnn_lines
       for (int c = 0; c < 3; c++) begin
         if (banks_q.valid[b]) begin
           now_q[b][c]  <= sum_t'(banks_q.row_units) * sum_t'(share_q[b][c]);
-          rest_q[b][c] <= sum_t'(Units) * sum_t'(share_q[b][c]);
+          rest_q[b][c] <= sum_t'(banks_q.rest_units) * sum_t'(share_q[b][c]);
         end
         if (times_q.valid[b]) begin
           now2_q[b][c]  <= now_q[b][c];
-          rest2_q[b][c] <= rest_q[b][c] - now_q[b][c];
+          rest2_q[b][c] <= rest_q[b][c];
         end
       end
     end
+    if (rst) {times_q.valid, times_q.row_complete} <= '0;
+    if (rst) {product_q.valid, product_q.row_complete} <= '0;
   end
 
   address_t [LANES-1:0] read_place, write_place;
@@ -119,45 +119,23 @@ module fb_dnn_lines
 
   always_ff @(posedge clk) begin : add
     sum_q <= product_q;
-    shift_q <= sum_q;
-    mean_q <= shift_q;
     for (int b = 0; b < int'(LANES); b++) begin
       if (product_q.valid[b]) begin
-        done_q[b] <= sum[b];
+        m_sum[b]  <= sum[b];
         next_q[b] <= product_q.row_ends ? rest2_q[b] : sum[b];
       end
-      for (int c = 0; c < 3; c++) begin
-        if (sum_q.valid[b] && sum_q.row_ends) begin
-          shifted_q[b][c] <= 26'({done_q[b][c], 7'd0} >> scale.area_bits);
-        end
-        if (shift_q.valid[b] && shift_q.row_ends) begin
-          mean_product_q[b][c] <= 43'(shifted_q[b][c]) * 43'(scale.reciprocal);
-        end
-        m_pixel[b][c] <= mean(mean_product_q[b][c][42:33]);
-      end
     end
-    m_valid <= mean_q.row_ends ? mean_q.valid : '0;
-    m_place <= mean_q.place;
-    m_half <= mean_q.half;
-    m_row_ends <= mean_q.row_complete;
-    if (rst) begin
-      {banks_q.valid, times_q.valid, product_q.valid, sum_q.valid} <= '0;
-      {shift_q.valid, mean_q.valid, m_valid, m_row_ends} <= '0;
-      {banks_q.row_complete, times_q.row_complete, product_q.row_complete} <= '0;
-      {sum_q.row_complete, shift_q.row_complete, mean_q.row_complete} <= '0;
-    end
+    if (rst) {sum_q.valid, sum_q.row_complete} <= '0;
   end
 
-  // Of what goes along the means need not all.
-  logic unused;
-  assign unused = &{1'b0, mean_q};
+  assign m_valid = sum_q.row_ends ? sum_q.valid : '0;
+  assign m_place = sum_q.place;
+  assign m_half = sum_q.half;
+  assign m_row_ends = sum_q.row_complete;
 
-  // Of a product of 2^34, rounded.
-  function automatic logic [7:0] mean(input logic [9:0] product);
-    logic [9:0] rounded;
-    rounded = {1'b0, product[9:1]} + 10'(product[0]);
-    mean = rounded > 10'd255 ? 8'd255 : rounded[7:0];
-  endfunction
+  // How the lines were shared out is done with.
+  logic unused;
+  assign unused = &{1'b0, sum_q};
 
 endmodule
 

@@ -2,13 +2,12 @@
 //
 // fb_dnn_rows: rows of small images wait until they are whole, and leave in order.
 //
-// What:        each stream has places for two rows. A row that is complete leaves as words of four
-//              pixels, in the order in which rows were completed; between them words that begin an
-//              image or end a packet.
-// Handshake:   pixels without; before a row ends its `pending` is to be low. Words valid/ready; one is
-//              given when no row of before it is under way.
-// Latency:     5 cycles from a row's end to its first word.
-// Throughput:  four pixels a cycle.
+// What:        each stream has places for the sums of two rows. A row that is complete leaves as words
+//              of four pixels, the means, in the order in which rows were completed; between them words
+//              that begin an image or end a packet.
+// Handshake:   sums without; before a row begins to end its `pending` is to be low. Words valid/ready.
+// Latency:     9 cycles from a row's end to its first word.
+// Throughput:  two pixels a cycle.
 // Limits:      512-bit registers: none.
 // Does not implement: room for more rows.
 
@@ -25,13 +24,15 @@ module fb_dnn_rows
     input wire clk,
     input wire rst,
 
-    input wire [StreamBits-1:0] stream,  // of what comes in
+    // Of what comes in, steady while it does.
+    input wire [StreamBits-1:0] stream,
+    input wire scale_t scale,
 
-    input wire [LANES-1:0]                 s_valid,    // of each bank
-    input wire [LANES-1:0][PLACE_BITS-1:0] s_place,
-    input wire                             s_half,
-    input wire [LANES-1:0][2:0][7:0]       s_pixel,
-    input wire                             s_row_ends,
+    input wire [LANES-1:0]                    s_valid,    // of each bank
+    input wire [LANES-1:0][PLACE_BITS-1:0]    s_place,
+    input wire                                s_half,
+    input wire [LANES-1:0][2:0][SUM_BITS-1:0] s_sum,
+    input wire                                s_row_ends,
 
     // The last pixels of a row are on their way; rows of this stream that have not left.
     input  wire        claim,
@@ -56,11 +57,15 @@ module fb_dnn_rows
 
   // ---------------------------------------------------------------------------------------- jobs
   // What is to leave next: a row, or a word.
+  typedef struct packed {
+    scale_t scale;
+    row_t   row;
+  } row_job_t;
   logic job_valid, job_done, job_room;
   kind_e job_kind;
   logic [WordBits-1:0] job_word;
-  row_t row;
-  assign row = job_word[StreamBits:0];
+  row_job_t job;
+  assign job = job_word[$bits(row_job_t)-1:0];
   assign word_ready = job_room && !s_row_ends;
 
   fb_common_fifo #(
@@ -71,51 +76,77 @@ module fb_dnn_rows
       .rst,
       .s_valid(word_valid || s_row_ends),
       .s_ready(job_room),
-      .s_data (s_row_ends ? {IMAGE_PIXELS, WordBits'({stream, s_half})} : {word_kind, word}),
+      .s_data(
+          s_row_ends ? {IMAGE_PIXELS, WordBits'({scale, stream, s_half})} : {word_kind, word}),
       .m_valid(job_valid),
       .m_ready(job_done),
-      .m_data ({job_kind, job_word}),
-      .level  ()
+      .m_data({job_kind, job_word}),
+      .level()
   );
 
   // ---------------------------------------------------------------------------------------- rows
+  // Two pixels of a word a cycle: their sums are read, become means, and wait for one another.
   logic [PLACE_BITS-1:0] place_q;
-  logic read;
-  logic [1:0] read_q;
-  logic [WordBits-1:0] pixels;
+  logic upper_q;  // pixels of the word are next
+  scale_t scale_q;  // of what is on its way
+  logic read, idle, room;
+  logic [5:0] reads_q, uppers_q;  // on their way, the newest lowest
+  logic [LANES-1:0][2:0][SUM_BITS-1:0] sums;
+  logic [1:0][2:0][SUM_BITS-1:0] two_q;
+  logic [1:0][2:0][7:0] means, lower_q;
   logic [$clog2(Words):0] level;
-  logic room;
 
   for (genvar b = 0; b < int'(LANES); b++) begin : gen_banks
     fb_common_table #(
-        .Width(24),
+        .Width(3 * SUM_BITS),
         .Depth(1 << (StreamBits + 1 + PLACE_BITS))
-    ) u_pixels (
+    ) u_sums (
         .clk,
         .we(s_valid[b]),
         .waddr({stream, s_half, s_place[b]}),
-        .wdata(s_pixel[b]),
-        .raddr({row, place_q}),
-        .rdata(pixels[24*b+:24])
+        .wdata(s_sum[b]),
+        .raddr({job.row, place_q}),
+        .rdata(sums[b])
     );
   end
+  for (genvar p = 0; p < 2; p++) begin : gen_means
+    for (genvar c = 0; c < 3; c++) begin : gen_channels
+      fb_dnn_mean u_mean (
+          .clk,
+          .valid(reads_q[2]),
+          .scale(scale_q),
+          .sum  (two_q[p][c]),
+          .mean (means[p][c])
+      );
+    end
+  end
 
-  assign room = level + ($clog2(Words) + 1)'(read_q[0]) + ($clog2(Words) + 1)'(read_q[1])
-      < ($clog2(Words) + 1)'(Words);
-  assign read = job_valid && job_kind == IMAGE_PIXELS && room;
-  assign job_done = job_kind == IMAGE_PIXELS ? read && place_q == PLACE_BITS'(Last) :
-      job_valid && room && read_q == '0;
+  // A word's second half follows its first one; all that is on its way has room. A row begins when
+  // nothing of the one before is on its way, whose scale may be another.
+  assign room = level < ($clog2(Words) + 1)'(Words - 4);
+  assign idle = reads_q == '0;
+  assign read = job_valid && job_kind == IMAGE_PIXELS && 
+      (upper_q || (room && (place_q != '0 || idle)));
+  assign job_done = job_kind == IMAGE_PIXELS ? read && upper_q && place_q == PLACE_BITS'(Last) :
+      job_valid && room && idle;
 
   logic [(1<<(StreamBits+1))-1:0] pending_q;
   assign pending = {pending_q[{stream, 1'b1}], pending_q[{stream, 1'b0}]};
 
   always_ff @(posedge clk) begin : follow
-    if (read) place_q <= job_done ? '0 : place_q + 1'b1;
-    read_q <= {read_q[0], read};
-    // The row has left its place when it was read; what comes into it takes longer than that.
-    if (read && job_done) pending_q[row] <= 1'b0;
+    reads_q <= {reads_q[4:0], read};
+    uppers_q <= {uppers_q[4:0], upper_q};
+    if (read) begin
+      upper_q <= !upper_q;
+      if (upper_q) place_q <= job_done ? '0 : place_q + 1'b1;
+    end
+    if (idle) scale_q <= job.scale;
+    two_q <= uppers_q[1] ? sums[3:2] : sums[1:0];
+    if (reads_q[5] && !uppers_q[5]) lower_q <= means;
+    // The row has left its place when it was read.
+    if (read && job_done) pending_q[job.row] <= 1'b0;
     if (claim) pending_q[{stream, claim_half}] <= 1'b1;
-    if (rst) {place_q, read_q, pending_q} <= '0;
+    if (rst) {place_q, upper_q, reads_q, pending_q} <= '0;
   end
 
   fb_common_fifo #(
@@ -124,9 +155,9 @@ module fb_dnn_rows
   ) u_words (
       .clk,
       .rst,
-      .s_valid(read_q[1] || (job_done && job_kind != IMAGE_PIXELS)),
+      .s_valid((reads_q[5] && uppers_q[5]) || (job_done && job_kind != IMAGE_PIXELS)),
       .s_ready(),
-      .s_data (read_q[1] ? {IMAGE_PIXELS, pixels} : {job_kind, job_word}),
+      .s_data (reads_q[5] ? {IMAGE_PIXELS, means, lower_q} : {job_kind, job_word}),
       .m_valid,
       .m_ready,
       .m_data ({m_kind, m_data}),

@@ -56,7 +56,7 @@ module fb_dnn_shrink
 
   localparam int unsigned StreamBits = $clog2(Streams) + 32'(Streams == 1);
   localparam int unsigned OffsetBits = 36;
-  localparam int unsigned Inside = 18;  // cycles from a group's choice to the end of its row
+  localparam int unsigned Inside = 24;  // cycles from a group's choice to the end of its row
 
   // What is known of the image of a stream between its packets.
   typedef struct packed {
@@ -72,11 +72,13 @@ module fb_dnn_shrink
     logic [1:0][2:0][LINE_BITS-1:0] sums;
   } context_t;
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     ENTER,
+    LOOK,
     LOAD,
     HEADER,
     GEOMETRY,
+    WALK,
     PIXELS,
     PASS,
     SETTLE,
@@ -92,10 +94,9 @@ module fb_dnn_shrink
   logic [4:0] settled_q;
 
   object_t object;
-  logic goes_on;
-  assign stream  = StreamBits'(extent.stream & 16'(Streams - 1));
-  assign object  = '{extent.stream, extent.epoch, extent.object};
-  assign goes_on = known_q[stream] && kept.owner == object && 64'(kept.offset) == extent.offset;
+  logic begins_q, goes_on_q;  // the object begins with this packet, or goes on where it ended
+  assign stream = StreamBits'(extent.stream & 16'(Streams - 1));
+  assign object = '{extent.stream, extent.epoch, extent.object};
 
   fb_common_lutram #(
       .Width($bits(context_t)),
@@ -112,14 +113,25 @@ module fb_dnn_shrink
   // --------------------------------------------------------------------------------------- bytes
   logic [6:0] beat_bytes;
   logic accepts, moving, ended;
-  logic [5:0] take, take_pixels;
+  logic takes, takes_few;
+  logic [5:0] group_bytes;
+  logic [1:0] few;
   logic [7:0] available;
-  logic [1:0][7:0] front;
   logic [8*GROUP_BYTES-1:0] window;
   logic bytes_ready, open;
 
-  assign beat_bytes = 7'($countones(s_axis_object_tkeep));
-  assign open = state_q inside {HEADER, GEOMETRY, PIXELS, PASS};
+  // All bytes up to the last one are there.
+  logic [USER_BEAT_BYTES-1:0] ends_here;
+  assign ends_here = s_axis_object_tkeep & ~(s_axis_object_tkeep >> 1);
+  always_comb begin : count
+    beat_bytes = '0;
+    for (int i = 0; i < int'(USER_BEAT_BYTES); i++) begin
+      if (ends_here[i]) begin
+        beat_bytes = beat_bytes | 7'(i + 1);
+      end
+    end
+  end
+  assign open = state_q inside {HEADER, GEOMETRY, WALK, PIXELS, PASS};
   assign s_axis_object_tready = bytes_ready && open;
   assign accepts = s_axis_object_tvalid && s_axis_object_tready;
 
@@ -134,27 +146,29 @@ module fb_dnn_shrink
       .s_data(s_axis_object_tdata),
       .s_bytes(beat_bytes),
       .s_last(s_axis_object_tlast),
-      .take,
+      .takes,
+      .group_bytes,
+      .takes_few,
+      .few,
       .pass(state_q == PASS),
       .available,
       .moving,
       .ended,
-      .front,
       .window
   );
 
   // -------------------------------------------------------------------------------------- header
   header_t header;
   geometry_t geometry;
-  logic octet_there_q, geometry_start_q, geometry_done, geometry_there_q, fits;
-  logic [7:0] octet_q;
+  logic [1:0] reads_q;  // a byte is on its way through the window
+  logic geometry_start_q, geometry_done, geometry_there_q, fits;
 
   fb_dnn_pnm u_pnm (
       .now  (now_q.header),
-      .octet(octet_q),
+      .octet(window[7:0]),
       .next (header)
   );
-  assign fits = header.width >= side_t'(Size) && header.height >= side_t'(Size);
+  assign fits = now_q.header.width >= side_t'(Size) && now_q.header.height >= side_t'(Size);
 
   fb_dnn_geometry #(
       .Size(Size)
@@ -170,59 +184,55 @@ module fb_dnn_shrink
   );
 
   // -------------------------------------------------------------------------------------- pixels
-  logic [1:0] channels, pending;
-  side_t left;
-  logic [5:0] wanted, wanted_bytes;
-  logic complete, held, exhausted;
+  logic [1:0] pending;
+  logic takes_one, reads, keeps;  // a byte of the header; what is left of a pixel
+  logic complete, exhausted;
   walk_t walk;
   group_t group;
-
-  assign channels = now_q.header.grey ? 2'd1 : 2'd3;
-  assign complete = now_q.walk.y == now_q.header.height;
-  // A row may end only where the one before the last has left.
-  assign held = now_q.walk.x == '0 && now_q.walk.line.pixel == now_q.walk.y &&
-      pending[now_q.walk.half];
-  assign exhausted = ended && available < 8'(channels);
-  assign left = now_q.header.width - now_q.walk.x;
-  assign wanted = left < side_t'(now_q.geometry.group) ? left[5:0] : now_q.geometry.group;
-  assign wanted_bytes = now_q.header.grey ? wanted : 6'(wanted * 6'd3);
-
-  // The last pixels of a packet come one by one.
-  always_comb begin : choose
-    take_pixels = '0;
-    if (state_q == PIXELS && !moving && !complete && !held) begin
-      if (available >= 8'(wanted_bytes)) take_pixels = wanted;
-      else if (ended && !exhausted) take_pixels = 6'd1;
-    end
-    take = group.bytes;
-    if (state_q == HEADER) take = 6'(!octet_there_q && !moving && available != '0);
-  end
 
   fb_dnn_walk #(
       .Size(Size)
   ) u_walk (
+      .clk,
+      .rst,
+      .load(state_q == WALK),
+      .loaded(now_q.walk),
+      .saved(walk),
       .steps(now_q.geometry.steps),
       .width(now_q.header.width),
+      .height(now_q.header.height),
       .grey(now_q.header.grey),
-      .now(now_q.walk),
-      .pixels(take_pixels),
-      .group,
-      .next(walk)
+      .most(now_q.geometry.group),
+      .run(state_q == PIXELS && !moving),
+      .available,
+      .ended,
+      .pending,
+      .goes(takes),
+      .goes_bytes(group_bytes),
+      .goes_one(takes_one),
+      .complete,
+      .exhausted,
+      .group
   );
+  assign reads = state_q == HEADER && reads_q == '0 && !now_q.header.bad && !now_q.header.done &&
+      !moving && available != '0;
+  assign keeps = state_q == PIXELS && exhausted && !moving;
+  assign takes_few = reads || takes_one || keeps;
+  assign few = keeps ? available[1:0] : reads || now_q.header.grey ? 2'd1 : 2'd3;
 
   // --------------------------------------------------------------------------------------- means
-  group_t [1:0] group_q;  // until the window is there
+  group_t group_q;  // until the window is there
   ends_t ends;
   logic [LANES-1:0][2:0][LINE_BITS-1:0] share;
   logic [1:0][2:0][LINE_BITS-1:0] sums;
-  logic [LANES-1:0] pixel_valid;
-  logic [LANES-1:0][PLACE_BITS-1:0] pixel_place;
-  logic [LANES-1:0][2:0][7:0] pixel;
-  logic pixel_half, row_ends, word_valid, word_ready;
+  logic [LANES-1:0] sum_valid;
+  logic [LANES-1:0][PLACE_BITS-1:0] sum_place;
+  logic [LANES-1:0][2:0][SUM_BITS-1:0] sum;
+  logic sum_half, row_ends, word_valid, word_ready;
 
   always_ff @(posedge clk) begin : wait_for_window
-    group_q <= {group_q[0], group};
-    if (rst) {group_q[1].ends.valid, group_q[0].ends.valid} <= '0;
+    group_q <= group;
+    if (rst) group_q.ends.valid <= 1'b0;
   end
 
   fb_dnn_columns #(
@@ -234,7 +244,7 @@ module fb_dnn_shrink
       .load(state_q == LOAD),
       .loaded(now_q.sums),
       .saved(sums),
-      .group(group_q[1]),
+      .group(group_q),
       .window,
       .m_ends(ends),
       .m_share(share)
@@ -246,14 +256,13 @@ module fb_dnn_shrink
   ) u_lines (
       .clk,
       .rst,
-      .scale(now_q.geometry.scale),
       .stream(stream_q),
       .ends,
       .share,
-      .m_valid(pixel_valid),
-      .m_place(pixel_place),
-      .m_half(pixel_half),
-      .m_pixel(pixel),
+      .m_valid(sum_valid),
+      .m_place(sum_place),
+      .m_half(sum_half),
+      .m_sum(sum),
       .m_row_ends(row_ends)
   );
 
@@ -266,10 +275,11 @@ module fb_dnn_shrink
       .clk,
       .rst,
       .stream(stream_q),
-      .s_valid(pixel_valid),
-      .s_place(pixel_place),
-      .s_half(pixel_half),
-      .s_pixel(pixel),
+      .scale(now_q.geometry.scale),
+      .s_valid(sum_valid),
+      .s_place(sum_place),
+      .s_half(sum_half),
+      .s_sum(sum),
       .s_row_ends(row_ends),
       .claim(group.ends.valid && group.ends.line_ends && group.ends.row_ends),
       .claim_half(group.ends.half),
@@ -291,10 +301,7 @@ module fb_dnn_shrink
   // -------------------------------------------------------------------------------------- states
   always_ff @(posedge clk) begin : follow
     geometry_start_q <= 1'b0;
-    octet_there_q <= 1'b0;
     geometry_there_q <= state_q == GEOMETRY && !geometry_start_q && (geometry_there_q || geometry_done);
-    octet_q <= front[0];
-    now_q.walk <= walk;
     if (accepts) begin
       now_q.offset <= now_q.offset + OffsetBits'(beat_bytes);
       if (s_axis_object_tlast) user_q <= s_axis_object_tuser;
@@ -302,50 +309,53 @@ module fb_dnn_shrink
     unique case (state_q)
       ENTER:
       if (s_axis_object_tvalid) begin
-        state_q <= LOAD;
+        state_q <= LOOK;
         stream_q <= stream;
         tag_q <= s_axis_object_tid;
         now_q <= kept;
-        if (!goes_on) begin
-          now_q.good <= extent.offset == '0;
-          now_q.owner <= object;
-          now_q.offset <= OffsetBits'(extent.offset);
-        end
-        if (!goes_on || extent.offset == '0) begin
-          {now_q.begun, now_q.carry_bytes} <= '0;
-          now_q.header <= '0;
-        end
+        begins_q <= extent.offset == '0;
+        goes_on_q <= known_q[stream] && kept.owner == object &&
+            OffsetBits'(extent.offset) == kept.offset && extent.offset[63:OffsetBits] == '0;
         known_q[stream] <= 1'b1;
       end
-      LOAD: state_q <= !now_q.good ? PASS : now_q.begun ? PIXELS : HEADER;
+      LOOK: begin
+        state_q <= LOAD;
+        now_q.owner <= object;
+        now_q.offset <= OffsetBits'(extent.offset);
+        if (begins_q || !goes_on_q) begin
+          now_q.good <= begins_q;
+          now_q.header <= '0;
+          {now_q.begun, now_q.carry_bytes} <= '0;
+        end
+      end
+      LOAD: state_q <= !now_q.good ? PASS : now_q.begun ? WALK : HEADER;
       HEADER: begin
-        octet_there_q <= take != '0;
-        if (octet_there_q) begin
-          now_q.header <= header;
-          if (header.bad || (header.done && !fits)) begin
+        if (reads_q[1]) now_q.header <= header;
+        if (reads_q == '0) begin
+          if (now_q.header.bad || (now_q.header.done && !fits)) begin
             state_q <= PASS;
             now_q.good <= 1'b0;
-          end else if (header.done) begin
+          end else if (now_q.header.done) begin
             state_q <= GEOMETRY;
             geometry_start_q <= 1'b1;
-          end
-        end else if (ended && available == '0) state_q <= SETTLE;
+          end else if (ended && available == '0) state_q <= SETTLE;
+        end
       end
       GEOMETRY:
       if (geometry_there_q && word_ready) begin
-        state_q <= PIXELS;
+        state_q <= WALK;
         now_q.begun <= 1'b1;
         now_q.geometry <= geometry;
         now_q.walk <= '{column: geometry.steps.column_first, line: geometry.line_first, default: '0};
       end
+      WALK: state_q <= PIXELS;
       PIXELS:
       if (complete && available != '0) begin
         // There is more than the image.
         state_q <= PASS;
         now_q.good <= 1'b0;
-      end else if (exhausted) begin
+      end else if (exhausted && (!moving || available == '0)) begin
         state_q <= SETTLE;
-        now_q.carry <= front;
         now_q.carry_bytes <= available[1:0];
       end
       PASS: if (ended && available == '0) state_q <= SETTLE;
@@ -353,10 +363,13 @@ module fb_dnn_shrink
       default: if (word_ready) state_q <= ENTER;
     endcase
     settled_q <= state_q == SETTLE ? settled_q + 1'b1 : '0;
-    if (state_q == SETTLE) now_q.sums <= sums;
+    reads_q <= {reads_q[0], reads};
+    if (state_q == SETTLE && now_q.begun) begin
+      {now_q.carry, now_q.sums, now_q.walk} <= {window[15:0], sums, walk};
+    end
     if (rst) begin
       state_q <= ENTER;
-      known_q <= '0;
+      {known_q, reads_q} <= '0;
       geometry_start_q <= 1'b0;
     end
   end

@@ -126,8 +126,8 @@ def an_object(stream: int = 0, number: int = 1) -> Extent:
 
 def sides(size: int) -> Iterator[tuple[int, int]]:
     """Yield widths and heights: the least, around multiples, primes, wide and tall."""
-    yield from [(size, size), (size + 1, size), (size, size + 1), (2 * size, 3 * size)]
-    yield from [(6 * size - 1, size + 3), (6 * size + 1, size), (16 * size, size), (1021, 37 + size)]
+    yield from [(size, size), (size + 1, size), (size, size + 1), (6 * size - 1, size + 3)]
+    yield from [(2 * size, 3 * size), (6 * size + 1, size), (16 * size, size), (1021, 37 + size)]
     while True:
         width = random.choice([size + random.randrange(30), random.randrange(size, 12 * size)])
         yield width, random.randrange(size, max(size + 2, 40_000 // width))
@@ -140,13 +140,199 @@ async def geometries(dut, idle: float, stall: float) -> None:
     bench = Bench(dut)
     await bench.start(idle, stall)
     sizes = sides(bench.size)
-    for number in range(20):
+    for number in range(harness.repeat(60, 8) if bench.size == 32 else 4):
         width, height = next(sizes)
         image = noise(width, height, grey=random.random() < 0.4)
         tag = await bench.send(pnm(image), WHOLE, an_object(random.getrandbits(16), number))
         await bench.expect(image, tag)
 
 
-@pytest.mark.parametrize("size", [32])
-def test_shrink(size: int) -> None:
-    simulate(__file__, "fb_dnn_shrink", {"Size": size})
+@cocotb.test()
+@cocotb.parametrize(idle=[0.0, 0.3], stall=[0.0, 0.5])
+async def objects_in_packets(dut, idle: float, stall: float) -> None:
+    """Images of several streams come in packets cut anywhere, in turn; some end early or go on."""
+    bench = Bench(dut)
+    await bench.start(idle, stall)
+    streams = int(dut.Streams.value)
+    images: dict[int, Image] = {}
+    rest: dict[int, list[bytes]] = {stream: [] for stream in range(streams)}
+    sent: dict[int, bytes] = {}
+    extents: dict[int, Extent] = {}
+    whole: dict[int, bool] = {}
+    pixels: dict[int, bytes] = {}
+    tags: list[tuple[int, int, int, bool]] = []
+    complete = 0
+    sizes = sides(bench.size)
+
+    async def take() -> None:
+        """Compare what leaves for the oldest packet inside."""
+        nonlocal complete
+        stream, tag, user, ends = tags.pop(0)
+        begins, made, found, found_user, done = await bench.packet()
+        assert (found, found_user) == (tag, user)
+        pixels[stream] = made if begins else pixels.get(stream, b"") + made
+        if ends:
+            assert done == whole[stream]
+            if done:
+                due = shrink(images[stream], bench.size)
+                made = np.frombuffer(pixels[stream], np.uint8).reshape(due.shape)
+                assert np.array_equal(made, due), f"{images[stream].shape}: {np.argwhere(made != due)}"
+                complete += 1
+
+    for number in range(harness.repeat(600, 60)):
+        stream = random.randrange(streams)
+        if not rest[stream]:
+            while any(entry[0] == stream for entry in tags):
+                await take()
+            images[stream] = noise(*next(sizes), grey=random.random() < 0.4)
+            data = pnm(images[stream])
+            whole[stream] = random.random() < 0.7
+            if not whole[stream]:
+                data = random.choice([data[:-1], data + b"x", data[: random.randrange(1, len(data))]])
+            rest[stream] = cut(data, random.choice([1, 2, 3, 5]))
+            sent[stream] = b""
+            number_of_stream = stream + streams * random.randrange(8)
+            extents[stream] = an_object(number_of_stream, number)
+        data = rest[stream].pop(0)
+        ends = not rest[stream]
+        user = LAST_PART if ends else PART
+        extent = extents[stream]._replace(offset=len(sent[stream]))
+        sent[stream] += data
+        tags.append((stream, await bench.send(data, user, extent), user, ends))
+        if len(tags) > 3:
+            await take()
+    while tags:
+        await take()
+    assert complete > 5
+
+
+@cocotb.test()
+async def what_is_no_image(dut) -> None:
+    """Whatever is no PGM or PPM, or does not fit, has no pixels, and the next image is right."""
+    bench = Bench(dut)
+    await bench.start()
+    least, most = bench.size, 2**14
+    body = bytes(3 * least * least)
+    headers = [
+        b"P3 %d %d 255\n" % (least, least),
+        b"P4 %d %d\n" % (least, least),
+        b"P6 %d %d 65535\n" % (least, least),
+        b"P6 %d %d 256\n" % (least, least),
+        b"P6 %d %d 254\n" % (least, least),
+        b"P6 %d %d 255#\n" % (least, least),
+        b"P6 %d %d\n" % (least - 1, least),
+        b"P6 %d %d 255\n" % (least - 1, least),
+        b"P6 %d %d 255\n" % (least, least - 1),
+        b"P6 0 %d 255\n" % least,
+        b"P6 %d %d 255\n" % (most, least),
+        b"P6 %d %d 255\n" % (least, 10 * most + least),
+        b"P6 -%d %d 255\n" % (least, least),
+        b"P6 %d.0 %d 255\n" % (least, least),
+        b"P6%d %d 255\n" % (least, least),
+        b"p6 %d %d 255\n" % (least, least),
+        b"P6\n#%s\n%d %d 255\n" % (bytes(10_000), least, least),
+        b"P6%s%d %d 255\n" % (b" " * 300, least, least),
+        b"\xff\xd8\xff\xe0",
+        bytes(64),
+        b"P",
+    ]
+    for number, header in enumerate(headers):
+        data = header if header == b"P" else header + body
+        tag = await bench.send(data, WHOLE, an_object(0, number))
+        assert await bench.packet() == (False, b"", tag, WHOLE, False), header[:20]
+        image = noise(least, least)
+        await bench.expect(image, await bench.send(pnm(image), WHOLE, an_object(0, 1000 + number)))
+
+
+@cocotb.test()
+async def longest_header(dut) -> None:
+    """A header of 256 bytes is read, one of 257 is none."""
+    bench = Bench(dut)
+    await bench.start()
+    image = noise(bench.size, bench.size)
+    tail = b"%d %d 255\n" % (bench.size, bench.size)
+    for length in (256, 257):
+        header = b"P6#" + b"x" * (length - 4 - len(tail)) + b"\n" + tail
+        assert len(header) == length
+        tag = await bench.send(pnm(image, header), WHOLE, an_object(0, length))
+        if length == 256:
+            await bench.expect(image, tag)
+        else:
+            assert await bench.packet() == (False, b"", tag, WHOLE, False)
+
+
+@cocotb.test()
+async def not_the_rest(dut) -> None:
+    """The rest of an object, behind a gap or of another sender, is no part of an image."""
+    bench = Bench(dut)
+    await bench.start()
+    image = noise(2 * bench.size, bench.size)
+    data = pnm(image)
+    first, rest = data[:5000], data[5000:]
+    start = an_object(1, 5)
+    right = start._replace(offset=len(first))
+    for other in (
+        right._replace(offset=len(first) + 1),
+        right._replace(offset=len(first) + 2**36),
+        right._replace(object=6),
+        right._replace(epoch=2),
+        right._replace(stream=1 + int(dut.Streams.value)),
+        right,
+    ):
+        await bench.send(first, PART, start)
+        begins, pixels, *_, complete = await bench.packet()
+        assert begins and not complete
+        await bench.send(rest, LAST_PART, other)
+        begins, more, *_, complete = await bench.packet()
+        assert not begins and complete == (other == right)
+        if other == right:
+            assert pixels + more == shrink(image, bench.size).tobytes()
+        else:
+            assert more == b""
+            # Nor is what follows upon that.
+            await bench.send(rest, LAST_PART, other._replace(offset=other.offset + len(rest)))
+            assert await bench.packet() == (False, b"", bench.tag, LAST_PART, False)
+
+
+@cocotb.test()
+async def reset_in_mid_image(dut) -> None:
+    """A reset forgets what is inside, and what was kept of streams."""
+    bench = Bench(dut)
+    await bench.start()
+    image = noise(3 * bench.size, bench.size)
+    data = pnm(image)
+    for at in range(60, 1500, 97):
+        await bench.send(data[:3000], PART, an_object(0, at))
+        await bench.packet()
+        await bench.send(data, WHOLE, an_object(1, at))
+        await harness.step(dut.clk, at)
+        bench.source.clear()
+        await harness.reset(dut)
+        while not bench.words.empty():
+            bench.words.get_nowait()
+        await bench.send(data[3000:], LAST_PART, an_object(0, at)._replace(offset=3000))
+        assert await bench.packet() == (False, b"", bench.tag, LAST_PART, False)
+        await bench.expect(image, await bench.send(data, WHOLE, an_object(1, at + 1)))
+
+
+@cocotb.test()
+async def full_rate(dut) -> None:
+    """21 pixels of three channels a cycle, or 63 of one, but for a cycle each line."""
+    bench = Bench(dut)
+    await bench.start()
+    for grey, width, lines in ((False, 21 * 30, 60), (True, 63 * 20, 60)):
+        image = noise(width, lines, grey)
+        group = 63 if grey else 21
+        await bench.send(pnm(image, b"P%d %d %d 255\n" % (6 - grey, width, lines)), WHOLE, an_object())
+        begin = bench.cycle
+        await bench.packet()
+        due = (width // group + 1) * lines
+        assert due <= bench.cycle - begin <= due + 260
+
+
+@pytest.mark.parametrize(("size", "streams"), [(32, 4), (36, 1), (224, 2)])
+def test_shrink(size: int, streams: int) -> None:
+    """The least size, one whose rows are no power of two, and that of networks."""
+    pauses = [f"geometries/idle={idle}/stall={stall}" for idle in (0.0, 0.3) for stall in (0.0, 0.5)]
+    only = None if size == 32 else pauses
+    simulate(__file__, "fb_dnn_shrink", {"Size": size, "Streams": streams}, testcase=only)
