@@ -55,6 +55,8 @@ TOPS = (
     ("fb_pe_tap", ""),
     ("fb_pe_tap", "Skips=1"),
     ("fb_pe_chain", ""),
+    ("fb_pe_shrink", "Size=32 Streams=1"),
+    ("fb_pe_shrink", ""),
 )
 FILELIST = "rtl/top/all.f"
 # What has interfaces for ports and is in no top is in this bench: fb_axi_width.

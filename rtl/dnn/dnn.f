@@ -1,5 +1,4 @@
--f rtl/common/common.f
-rtl/pe/fb_pe_pkg.sv
+-f rtl/pe/elements.f
 rtl/dnn/fb_dnn_pkg.sv
 rtl/dnn/fb_dnn_pnm.sv
 rtl/dnn/fb_dnn_geometry.sv
@@ -10,3 +9,4 @@ rtl/dnn/fb_dnn_lines.sv
 rtl/dnn/fb_dnn_mean.sv
 rtl/dnn/fb_dnn_rows.sv
 rtl/dnn/fb_dnn_shrink.sv
+rtl/pe/fb_pe_shrink.sv

@@ -38,8 +38,8 @@ module fb_dnn_bytes
     input  wire  [1:0] few,
     input  wire        pass,
     output logic [7:0] available,
-    output logic       moving,     // the next beat comes to the front: nothing can be taken
-    output logic       ended,      // all of the packet is here
+    output logic       moving,       // the next beat comes to the front: nothing can be taken
+    output logic       ended,        // all of the packet is here
 
     output logic [8*GROUP_BYTES-1:0] window
 );

@@ -23,15 +23,15 @@ module fb_dnn_columns
     input wire grey,  // steady while groups are inside
 
     // Sums up to here and up to the last boundary, of a line that a packet's end cuts in two.
-    input  wire                                load,
+    input  wire                            load,
     input  wire  [1:0][2:0][LINE_BITS-1:0] loaded,
     output logic [1:0][2:0][LINE_BITS-1:0] saved,
 
     input wire group_t                     group,
     input wire         [8*GROUP_BYTES-1:0] window,
 
-    output ends_t                                  m_ends,
-    output logic   [LANES-1:0][2:0][LINE_BITS-1:0] m_share
+    output ends_t                                 m_ends,
+    output logic  [LANES-1:0][2:0][LINE_BITS-1:0] m_share
 );
 
   localparam int unsigned Triples = GROUP_BYTES / 9;
@@ -45,7 +45,8 @@ module fb_dnn_columns
     logic [1:0] rest;
   } cut_t;
   function automatic cut_t [GROUP_BYTES:0] every_cut();
-    for (int n = 0; n <= int'(GROUP_BYTES); n++) every_cut[n] = '{3'(n / 9), 2'(n / 3 % 3), 2'(n % 3)};
+    for (int n = 0; n <= int'(GROUP_BYTES); n++)
+    every_cut[n] = '{3'(n / 9), 2'(n / 3 % 3), 2'(n % 3)};
   endfunction
   localparam cut_t [GROUP_BYTES:0] Cuts = every_cut();
 
@@ -63,7 +64,7 @@ module fb_dnn_columns
     if (group.ends.valid) begin
       window_q <= window;
       for (int i = 0; i < int'(LANES); i++) begin
-        cuts_q[i] <= Cuts[grey ? group.pixel[i] : 6'(group.pixel[i] * 6'd3)];
+        cuts_q[i] <= Cuts[grey?group.pixel[i] : 6'(group.pixel[i]*6'd3)];
       end
       cuts_q[LANES] <= Cuts[group.bytes];
     end
@@ -91,7 +92,7 @@ module fb_dnn_columns
         logic [Triples-1:0][12:0] of;
         logic [12:0] two, four;
         for (int t = 0; t < int'(Triples); t++) of[t] = 13'(triple_sum_q[t][c]);
-        two = of[0] + of[1];
+        two  = of[0] + of[1];
         four = two + (of[2] + of[3]);
         up_to_triple_q[0][c] <= '0;
         up_to_triple_q[1][c] <= of[0];
@@ -107,7 +108,7 @@ module fb_dnn_columns
   end
 
   logic [LANES:0][2:0][12:0] whole_q;  // triples
-  logic [LANES:0][2:0][9:0] part_q;  // of the next triple
+  logic [LANES:0][2:0][ 9:0] part_q;  // of the next triple
   logic [LANES:0][2:0][13:0] group_q;
   logic [LANES-1:0][2:0][7:0] pixel_q, group_pixel_q;  // in which the output pixel ends
   group_t whole_group_q, group_group_q;

@@ -26,14 +26,14 @@ module fb_dnn_lines
     // Steady while shares are inside.
     input wire [StreamBits-1:0] stream,
 
-    input wire ends_t                                ends,
+    input wire ends_t                                 ends,
     input wire        [LANES-1:0][2:0][LINE_BITS-1:0] share,
 
-    output logic [LANES-1:0]                       m_valid,   // of each bank
-    output logic [LANES-1:0][PLACE_BITS-1:0]       m_place,   // column / 4
-    output logic                                   m_half,
-    output logic [LANES-1:0][2:0][SUM_BITS-1:0]    m_sum,
-    output logic                                   m_row_ends // with these
+    output logic [LANES-1:0]                               m_valid,    // of each bank
+    output logic [LANES-1:0][PLACE_BITS-1:0]               m_place,    // column / 4
+    output logic                                           m_half,
+    output logic [LANES-1:0][           2:0][SUM_BITS-1:0] m_sum,
+    output logic                                           m_row_ends  // with these
 );
 
   typedef logic [SUM_BITS-1:0] sum_t;

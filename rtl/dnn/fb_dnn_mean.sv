@@ -15,10 +15,10 @@ module fb_dnn_mean
 (
     input wire clk,
 
-    input  wire                valid,
-    input  wire scale_t        scale,
-    input  wire [SUM_BITS-1:0] sum,
-    output logic         [7:0] mean
+    input  wire                        valid,
+    input  wire scale_t                scale,
+    input  wire         [SUM_BITS-1:0] sum,
+    output logic        [         7:0] mean
 );
 
   logic valid_q;

@@ -100,6 +100,7 @@ package fb_dnn_pkg;
 
   // What leaves.
   typedef enum logic [1:0] {
+    PACKET_BEGINS,
     IMAGE_BEGINS,
     IMAGE_PIXELS,  // four of them
     PACKET_ENDS

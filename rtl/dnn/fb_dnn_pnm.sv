@@ -15,7 +15,7 @@ module fb_dnn_pnm
 (
     input  wire header_t       now,
     input  wire          [7:0] octet,
-    output header_t      next
+    output header_t            next
 );
 
   logic space, digit, hash;

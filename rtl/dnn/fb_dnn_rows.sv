@@ -4,7 +4,7 @@
 //
 // What:        each stream has places for the sums of two rows. A row that is complete leaves as words
 //              of four pixels, the means, in the order in which rows were completed; between them words
-//              that begin an image or end a packet.
+//              of other kinds.
 // Handshake:   sums without; before a row begins to end its `pending` is to be low. Words valid/ready.
 // Latency:     9 cycles from a row's end to its first word.
 // Throughput:  two pixels a cycle.
@@ -28,30 +28,30 @@ module fb_dnn_rows
     input wire [StreamBits-1:0] stream,
     input wire scale_t scale,
 
-    input wire [LANES-1:0]                    s_valid,    // of each bank
-    input wire [LANES-1:0][PLACE_BITS-1:0]    s_place,
-    input wire                                s_half,
-    input wire [LANES-1:0][2:0][SUM_BITS-1:0] s_sum,
-    input wire                                s_row_ends,
+    input wire [LANES-1:0]                               s_valid,    // of each bank
+    input wire [LANES-1:0][PLACE_BITS-1:0]               s_place,
+    input wire                                           s_half,
+    input wire [LANES-1:0][           2:0][SUM_BITS-1:0] s_sum,
+    input wire                                           s_row_ends,
 
     // The last pixels of a row are on their way; rows of this stream that have not left.
     input  wire        claim,
     input  wire        claim_half,
     output logic [1:0] pending,
 
-    input  wire                 word_valid,
-    output logic                word_ready,
-    input  wire kind_e          word_kind,
-    input  wire  [WordBits-1:0] word,
+    input  wire                       word_valid,
+    output logic                      word_ready,
+    input  wire kind_e                word_kind,
+    input  wire        [WordBits-1:0] word,
 
-    output logic                m_valid,
-    input  wire                 m_ready,
-    output kind_e               m_kind,
-    output logic [WordBits-1:0] m_data
+    output logic                 m_valid,
+    input  wire                  m_ready,
+    output kind_e                m_kind,
+    output logic  [WordBits-1:0] m_data
 );
 
   localparam int unsigned Last = Size / LANES - 1;
-  localparam int unsigned Jobs = 16;
+  localparam int unsigned Jobs = 32;
   localparam int unsigned Words = 8;
   typedef logic [StreamBits:0] row_t;  // stream and half
 
@@ -62,11 +62,13 @@ module fb_dnn_rows
     row_t   row;
   } row_job_t;
   logic job_valid, job_done, job_room;
+  logic [$clog2(Jobs):0] jobs;
   kind_e job_kind;
   logic [WordBits-1:0] job_word;
   row_job_t job;
   assign job = job_word[$bits(row_job_t)-1:0];
-  assign word_ready = job_room && !s_row_ends;
+  // A row finds room whatever waits: there are at most two of each stream.
+  assign word_ready = jobs < ($clog2(Jobs) + 1)'(Jobs - 2 * Streams) && !s_row_ends;
 
   fb_common_fifo #(
       .Width(2 + WordBits),
@@ -76,12 +78,11 @@ module fb_dnn_rows
       .rst,
       .s_valid(word_valid || s_row_ends),
       .s_ready(job_room),
-      .s_data(
-          s_row_ends ? {IMAGE_PIXELS, WordBits'({scale, stream, s_half})} : {word_kind, word}),
+      .s_data (s_row_ends ? {IMAGE_PIXELS, WordBits'({scale, stream, s_half})} : {word_kind, word}),
       .m_valid(job_valid),
       .m_ready(job_done),
-      .m_data({job_kind, job_word}),
-      .level()
+      .m_data ({job_kind, job_word}),
+      .level  (jobs)
   );
 
   // ---------------------------------------------------------------------------------------- rows
@@ -134,7 +135,7 @@ module fb_dnn_rows
   assign pending = {pending_q[{stream, 1'b1}], pending_q[{stream, 1'b0}]};
 
   always_ff @(posedge clk) begin : follow
-    reads_q <= {reads_q[4:0], read};
+    reads_q  <= {reads_q[4:0], read};
     uppers_q <= {uppers_q[4:0], upper_q};
     if (read) begin
       upper_q <= !upper_q;

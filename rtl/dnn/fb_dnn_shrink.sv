@@ -6,10 +6,10 @@
 //              becomes Size x Size, each pixel of three channels. Rows leave as soon as they are
 //              complete. Objects may come in several packets, between those of other streams: what is
 //              known of an image is kept by the lowest bits of its stream's number.
-// Output:      IMAGE_BEGINS, when the header has been read and fits. IMAGE_PIXELS: four pixels, the
-//              first one lowest, row by row. PACKET_ENDS, once for each packet: in the lowest bit
-//              whether an image is complete (all of it came, and nothing behind it), above it TUSER
-//              and TID of the packet.
+// Output:      for each packet PACKET_BEGINS, with its TID; IMAGE_BEGINS, when the header has been read
+//              and fits; IMAGE_PIXELS, four pixels, the first one lowest, row by row; PACKET_ENDS, in
+//              the lowest bit whether an image is complete (all of it came, and nothing behind it),
+//              above it TUSER of the packet.
 // Handshake:   valid/ready.
 // Latency:     rows 25 cycles from their last pixel; a header two cycles a byte, and 75 of an image.
 // Throughput:  63 bytes a cycle where four output pixels or fewer end in them, that is for images
@@ -32,19 +32,19 @@ module fb_dnn_shrink
     input wire clk,
     input wire rst,
 
-    input  wire                        s_axis_object_tvalid,
-    output logic                       s_axis_object_tready,
-    input  wire  [ USER_DATA_BITS-1:0] s_axis_object_tdata,
-    input  wire  [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
-    input  wire                        s_axis_object_tlast,
-    input  wire  [                1:0] s_axis_object_tuser,
-    input  wire  [PACKET_TAG_BITS-1:0] s_axis_object_tid,
-    input  wire extent_t               extent,
+    input  wire                                s_axis_object_tvalid,
+    output logic                               s_axis_object_tready,
+    input  wire          [ USER_DATA_BITS-1:0] s_axis_object_tdata,
+    input  wire          [USER_BEAT_BYTES-1:0] s_axis_object_tkeep,
+    input  wire                                s_axis_object_tlast,
+    input  wire          [                1:0] s_axis_object_tuser,
+    input  wire          [PACKET_TAG_BITS-1:0] s_axis_object_tid,
+    input  wire extent_t                       extent,
 
-    output logic                m_valid,
-    input  wire                 m_ready,
-    output kind_e               m_kind,
-    output logic [WordBits-1:0] m_data
+    output logic                 m_valid,
+    input  wire                  m_ready,
+    output kind_e                m_kind,
+    output logic  [WordBits-1:0] m_data
 );
 
   if (Size < 32 || Size > 256 || Size % 4 != 0) begin : gen_bad_size
@@ -175,11 +175,11 @@ module fb_dnn_shrink
   ) u_geometry (
       .clk,
       .rst,
-      .start(geometry_start_q),
-      .width(now_q.header.width),
+      .start (geometry_start_q),
+      .width (now_q.header.width),
       .height(now_q.header.height),
-      .grey(now_q.header.grey),
-      .done(geometry_done),
+      .grey  (now_q.header.grey),
+      .done  (geometry_done),
       .geometry
   );
 
@@ -187,7 +187,7 @@ module fb_dnn_shrink
   logic [1:0] pending;
   logic takes_one, reads, keeps;  // a byte of the header; what is left of a pixel
   logic complete, exhausted;
-  walk_t walk;
+  walk_t  walk;
   group_t group;
 
   fb_dnn_walk #(
@@ -229,6 +229,8 @@ module fb_dnn_shrink
   logic [LANES-1:0][PLACE_BITS-1:0] sum_place;
   logic [LANES-1:0][2:0][SUM_BITS-1:0] sum;
   logic sum_half, row_ends, word_valid, word_ready;
+  kind_e word_kind;
+  logic [WordBits-1:0] word;
 
   always_ff @(posedge clk) begin : wait_for_window
     group_q <= group;
@@ -266,7 +268,14 @@ module fb_dnn_shrink
       .m_row_ends(row_ends)
   );
 
-  assign word_valid = state_q == LEAVE || (state_q == GEOMETRY && geometry_there_q);
+  assign word_valid = state_q inside {LOOK, LEAVE} || (state_q == GEOMETRY && geometry_there_q);
+  always_comb begin : say
+    {word_kind, word} = {IMAGE_BEGINS, WordBits'(0)};
+    if (state_q == LOOK) {word_kind, word} = {PACKET_BEGINS, WordBits'(tag_q)};
+    if (state_q == LEAVE) begin
+      {word_kind, word} = {PACKET_ENDS, WordBits'({user_q, now_q.good && now_q.begun && complete})};
+    end
+  end
 
   fb_dnn_rows #(
       .Size(Size),
@@ -286,8 +295,8 @@ module fb_dnn_shrink
       .pending,
       .word_valid,
       .word_ready,
-      .word_kind(state_q == LEAVE ? PACKET_ENDS : IMAGE_BEGINS),
-      .word(WordBits'({tag_q, user_q, now_q.good && now_q.begun && complete})),
+      .word_kind,
+      .word,
       .m_valid,
       .m_ready,
       .m_kind,
@@ -318,7 +327,8 @@ module fb_dnn_shrink
             OffsetBits'(extent.offset) == kept.offset && extent.offset[63:OffsetBits] == '0;
         known_q[stream] <= 1'b1;
       end
-      LOOK: begin
+      LOOK:
+      if (word_ready) begin
         state_q <= LOAD;
         now_q.owner <= object;
         now_q.offset <= OffsetBits'(extent.offset);
@@ -346,7 +356,11 @@ module fb_dnn_shrink
         state_q <= WALK;
         now_q.begun <= 1'b1;
         now_q.geometry <= geometry;
-        now_q.walk <= '{column: geometry.steps.column_first, line: geometry.line_first, default: '0};
+        now_q.walk <= '{
+            column: geometry.steps.column_first,
+            line: geometry.line_first,
+            default: '0
+        };
       end
       WALK: state_q <= PIXELS;
       PIXELS:
@@ -363,7 +377,7 @@ module fb_dnn_shrink
       default: if (word_ready) state_q <= ENTER;
     endcase
     settled_q <= state_q == SETTLE ? settled_q + 1'b1 : '0;
-    reads_q <= {reads_q[0], reads};
+    reads_q   <= {reads_q[0], reads};
     if (state_q == SETTLE && now_q.begun) begin
       {now_q.carry, now_q.sums, now_q.walk} <= {window[15:0], sums, walk};
     end

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import cocotb
 import numpy as np
 import pytest
-from cocotb.triggers import FallingEdge, with_timeout
 from cocotb.queue import Queue
+from cocotb.triggers import FallingEdge, with_timeout
 from cocotbext.axi import AxiStreamFrame, AxiStreamSource
 
 import harness
@@ -19,7 +19,7 @@ from forebay import spec
 from forebay.dnn.shrink import shrink
 from runner import simulate
 
-BEGINS, PIXELS, ENDS = range(3)  # kinds of words
+PACKET, BEGINS, PIXELS, ENDS = range(4)  # kinds of words
 Image = np.ndarray
 
 
@@ -100,14 +100,17 @@ class Bench:
     async def packet(self) -> tuple[bool, bytes, int, int, bool]:
         """Take what leaves for a packet: whether an image begins, pixels, tag, TUSER, complete."""
         begins, pixels = False, b""
+        kind, tag = await with_timeout(self.words.get(), 20, "ms")
+        assert kind == PACKET
         while True:
             kind, word = await with_timeout(self.words.get(), 20, "ms")
             if kind == ENDS:
-                return begins, pixels, word >> 3, word >> 1 & 3, bool(word & 1)
+                return begins, pixels, tag, word >> 1, bool(word & 1)
             if kind == BEGINS:
-                assert not begins and not pixels
+                assert not begins and not pixels and word == 0
                 begins = True
             else:
+                assert kind == PIXELS
                 pixels += word.to_bytes(12, "little")
 
     async def expect(self, image: Image, tag: int) -> None:
@@ -176,7 +179,9 @@ async def objects_in_packets(dut, idle: float, stall: float) -> None:
             if done:
                 due = shrink(images[stream], bench.size)
                 made = np.frombuffer(pixels[stream], np.uint8).reshape(due.shape)
-                assert np.array_equal(made, due), f"{images[stream].shape}: {np.argwhere(made != due)}"
+                assert np.array_equal(made, due), (
+                    f"{images[stream].shape}: {np.argwhere(made != due)}"
+                )
                 complete += 1
 
     for number in range(harness.repeat(600, 60)):
@@ -188,7 +193,9 @@ async def objects_in_packets(dut, idle: float, stall: float) -> None:
             data = pnm(images[stream])
             whole[stream] = random.random() < 0.7
             if not whole[stream]:
-                data = random.choice([data[:-1], data + b"x", data[: random.randrange(1, len(data))]])
+                data = random.choice(
+                    [data[:-1], data + b"x", data[: random.randrange(1, len(data))]]
+                )
             rest[stream] = cut(data, random.choice([1, 2, 3, 5]))
             sent[stream] = b""
             number_of_stream = stream + streams * random.randrange(8)
@@ -323,7 +330,9 @@ async def full_rate(dut) -> None:
     for grey, width, lines in ((False, 21 * 30, 60), (True, 63 * 20, 60)):
         image = noise(width, lines, grey)
         group = 63 if grey else 21
-        await bench.send(pnm(image, b"P%d %d %d 255\n" % (6 - grey, width, lines)), WHOLE, an_object())
+        await bench.send(
+            pnm(image, b"P%d %d %d 255\n" % (6 - grey, width, lines)), WHOLE, an_object()
+        )
         begin = bench.cycle
         await bench.packet()
         due = (width // group + 1) * lines
@@ -333,6 +342,8 @@ async def full_rate(dut) -> None:
 @pytest.mark.parametrize(("size", "streams"), [(32, 4), (36, 1), (224, 2)])
 def test_shrink(size: int, streams: int) -> None:
     """The least size, one whose rows are no power of two, and that of networks."""
-    pauses = [f"geometries/idle={idle}/stall={stall}" for idle in (0.0, 0.3) for stall in (0.0, 0.5)]
+    pauses = [
+        f"geometries/idle={idle}/stall={stall}" for idle in (0.0, 0.3) for stall in (0.0, 0.5)
+    ]
     only = None if size == 32 else pauses
     simulate(__file__, "fb_dnn_shrink", {"Size": size, "Streams": streams}, testcase=only)
