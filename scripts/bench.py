@@ -96,6 +96,7 @@ PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md"]
 PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap", "fb_pe_back_entry", "fb_pe_windows"]
 PE += ["fb_pe_narrow", "fb_pe_widen", "fb_pe_cdc", "fb_pe_registers_cdc", "fb_pe_aes_ctr"]
 
+SHRINK = ["--rtl", "rtl/dnn/dnn.f", "--top", "fb_dnn_shrink"]
 AES = ["--rtl", "rtl/pe/pe.f", "--top", "fb_pe_aes_ctr"]
 
 STORE_VERIFY = [sys.executable, "scripts/store_verify.py"]
@@ -175,6 +176,7 @@ BENCHES = {
         f"levels-aes{lanes}": [*COUNT, *AES, "--parameter", f"Lanes={lanes}", "--levels"]
         for lanes in (1, 4)
     },
+    "levels-shrink": [*COUNT, *SHRINK, "--hierarchy", "--paths", "20"],
 }
 
 

@@ -435,6 +435,26 @@ FIGURES = [
         "{:g}",
         at_most(8),
     ),
+    Figure(
+        "LUT of the image scaler, four senders",
+        "≤ 11000",
+        "–",
+        "scripts/bench.py levels-shrink",
+        "levels-shrink",
+        lambda report: report["resources"]["lut"],
+        "{:g}",
+        at_most(11_000),
+    ),
+    Figure(
+        "longest path, LUT levels, image scaler",
+        "≤ 9",
+        "–",
+        "scripts/bench.py levels-shrink",
+        "levels-shrink",
+        lambda report: report["levels"],
+        "{:g}",
+        at_most(9),
+    ),
     *(
         Figure(
             f"clock on ECP5-85, median of 3 seeds, {place}",

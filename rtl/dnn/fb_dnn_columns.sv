@@ -7,7 +7,7 @@
 //              has three equal channels.
 // Handshake:   none: a group a cycle. `group` with the cycle of `window`.
 // Latency:     8 cycles; `saved` after as many.
-// Limits:      512-bit registers: one.
+// Limits:      512-bit registers: two.
 // Does not implement: more than four boundaries in a group.
 
 `default_nettype none
@@ -15,7 +15,7 @@
 module fb_dnn_columns
   import fb_dnn_pkg::*;
 #(
-    parameter int unsigned Size = 224
+    parameter int unsigned Size = 224  // pixels of a side of the small image, 32 to 256
 ) (
     input wire clk,
     input wire rst,

@@ -16,8 +16,8 @@
 module fb_dnn_lines
   import fb_dnn_pkg::*;
 #(
-    parameter int unsigned Size = 224,
-    parameter int unsigned Streams = 1,
+    parameter int unsigned Size = 224,  // pixels of a side of the small image, 32 to 256
+    parameter int unsigned Streams = 1,  // 1, 2 or 4
     localparam int unsigned StreamBits = $clog2(Streams) + 32'(Streams == 1)
 ) (
     input wire clk,

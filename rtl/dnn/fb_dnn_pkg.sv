@@ -21,9 +21,10 @@ package fb_dnn_pkg;
 
   typedef logic [SIDE_BITS-1:0] side_t;
 
-  // A boundary; or a step between boundaries, whose units are 0 to Size - 1.
+  // A boundary; or a step between boundaries, whose units are 0 to Size - 1. Those ahead of a place may
+  // lie beyond the line, and the pixel has a bit for that.
   typedef struct packed {
-    side_t pixel;
+    logic [SIDE_BITS:0] pixel;
     logic [UNIT_BITS-1:0] units;
   } boundary_t;
 

@@ -16,8 +16,8 @@
 module fb_dnn_rows
   import fb_dnn_pkg::*;
 #(
-    parameter int unsigned Size = 224,
-    parameter int unsigned Streams = 1,
+    parameter int unsigned Size = 224,  // pixels of a side of the small image, 32 to 256
+    parameter int unsigned Streams = 1,  // 1, 2 or 4
     localparam int unsigned StreamBits = $clog2(Streams) + 32'(Streams == 1),
     localparam int unsigned WordBits = 8 * 3 * LANES
 ) (
@@ -76,7 +76,7 @@ module fb_dnn_rows
   ) u_jobs (
       .clk,
       .rst,
-      .s_valid(word_valid || s_row_ends),
+      .s_valid((word_valid && word_ready) || s_row_ends),
       .s_ready(job_room),
       .s_data (s_row_ends ? {IMAGE_PIXELS, WordBits'({scale, stream, s_half})} : {word_kind, word}),
       .m_valid(job_valid),

@@ -11,11 +11,13 @@
 //              the lowest bit whether an image is complete (all of it came, and nothing behind it),
 //              above it TUSER of the packet.
 // Handshake:   valid/ready.
-// Latency:     rows 25 cycles from their last pixel; a header two cycles a byte, and 75 of an image.
-// Throughput:  63 bytes a cycle where four output pixels or fewer end in them, that is for images
-//              wider than 5.25 Size (three channels) or 15.75 Size (one); a line takes Size / 4 cycles
-//              at least, and a packet 32 more.
-// Limits:      Size <= width, height <= 16383. 512-bit registers: five.
+// Latency:     an image begins 3 cycles for each byte of its header after its first beat, and 65 to 69;
+//              a row leaves 24 to 34 cycles after the beat that completes it.
+// Throughput:  a cycle for 21 pixels of a line (63 of one channel), or for as many as four output pixels
+//              at most end in; one more for each line. Of a packet the bytes behind the last whole
+//              group come pixel by pixel, and 32 cycles go by between two packets. A row of the
+//              small image takes Size / 2 + 6 cycles at least.
+// Limits:      Size <= width, height <= 16383. 512-bit registers: six.
 // Does not implement: enlarging, cropping, keeping the aspect ratio, two bytes a sample.
 
 `default_nettype none

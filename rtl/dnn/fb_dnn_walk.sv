@@ -18,7 +18,7 @@
 module fb_dnn_walk
   import fb_dnn_pkg::*;
 #(
-    parameter int unsigned Size = 224
+    parameter int unsigned Size = 224  // pixels of a side of the small image, 32 to 256
 ) (
     input wire clk,
     input wire rst,
@@ -53,7 +53,7 @@ module fb_dnn_walk
     // Less one: below 0 where the pixel does not end.
     logic [UNIT_BITS:0] units;
     logic unused;
-    side_t pixel;
+    logic [SIDE_BITS:0] pixel;
     units = {1'b0, a.units} + ({1'b0, step.units} - {1'b0, Units} - 1'b1);
     {pixel, unused} = {a.pixel, 1'b1} + {step.pixel, 1'b1};
     behind.units = units[UNIT_BITS] ? a.units + step.units : units[UNIT_BITS-1:0] + 1'b1;
@@ -106,7 +106,7 @@ module fb_dnn_walk
         complete <= last_line_q;
         last_line_q <= y_q + side_t'(2) == height;
         line_q <= line;
-        row_ends_q <= line.pixel == y_q + 1'b1;
+        row_ends_q <= line.pixel == {1'b0, y_q} + 1'b1;
         half_q <= half_q ^ row_ends_q;
       end else begin
         x_q <= x_q + side_t'(taken);
@@ -124,7 +124,7 @@ module fb_dnn_walk
       complete <= loaded.y == height;
       last_line_q <= loaded.y + 1'b1 == height;
       line_q <= loaded.line;
-      row_ends_q <= loaded.line.pixel == loaded.y;
+      row_ends_q <= loaded.line.pixel == {1'b0, loaded.y};
       half_q <= loaded.half;
     end
   end
@@ -148,8 +148,8 @@ module fb_dnn_walk
     end
     count = '0;
     for (int i = 0; i < int'(LANES); i++) begin
-      group.ends.ends[i] = ahead_q[i].pixel < to_q;
-      group.pixel[i] = 6'(ahead_q[i].pixel - from_q);
+      group.ends.ends[i] = ahead_q[i].pixel < {1'b0, to_q};
+      group.pixel[i] = 6'(ahead_q[i].pixel - {1'b0, from_q});
       group.units[i] = ahead_q[i].units;
       if (group.ends.ends[i]) count = 3'(i + 1);
     end

@@ -4,11 +4,12 @@
 //
 // What:        of an object that is a PGM or PPM file, a PPM file of Size x Size pixels: each is the mean
 //              of the area that it covers. An object may come in several packets, between those of
-//              other streams; with each go the rows that it completes. What is no image that fits
-//              becomes one byte a packet, and PACKET_PART says so where the object ends.
+//              other streams; with each go the rows that it completes, or one byte where it completes
+//              none. Of what is no image that fits, or not all of one, `misfits` counts the ends; that
+//              of a whole object in one packet is flagged PACKET_PART.
 // Handshake:   valid/ready.
 // Latency:     that of fb_dnn_shrink, and two cycles.
-// Throughput:  that of fb_dnn_shrink; out of it 12 bytes a cycle.
+// Throughput:  that of fb_dnn_shrink; out of it 6 bytes a cycle.
 // Limits:      see fb_dnn_shrink. 512-bit registers: one more.
 // Does not implement: other formats; objects that are no images.
 
@@ -84,8 +85,8 @@ module fb_pe_shrink
 
   // ---------------------------------------------------------------------------------------- beats
   // A beat leaves when it is known whether the packet goes on behind it.
-  logic [BeatUnits+HeaderUnits-2:0][31:0] units_q;
-  logic [$clog2(BeatUnits+HeaderUnits)-1:0] filled_q;
+  logic [BeatUnits+WordUnits-2:0][31:0] units_q;
+  logic [$clog2(BeatUnits+WordUnits)-1:0] filled_q;
   logic empty_q;  // nothing of it has come yet
   logic full, ends, complete, object_ends;
 

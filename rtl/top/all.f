@@ -7,6 +7,7 @@ rtl/top/fb_top_hostdram.sv
 rtl/top/fb_top_snacc_dram.sv
 rtl/top/fb_top_host_hostdram.sv
 -f rtl/pe/pe.f
+-f rtl/dnn/dnn.f
 -f rtl/top/front.f
 rtl/top/fb_top_net.sv
 rtl/top/fb_top_net_dram.sv

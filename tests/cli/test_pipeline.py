@@ -56,7 +56,7 @@ def test_an_empty_pipeline_as_json(forebay: Run, tmp_path: Path) -> None:
         ("[source]\nmtu = 20\n", "x.toml:2: source.mtu is 20, but it is a whole number from 68"),
         ('[source]\ngroup = "10.0.0.1"\n', "it is an IPv4 multicast group"),
         ('[source]\nclock = "gps"\n', 'source.clock is "gps"'),
-        ("[[pe]]\nname = 'subtract'\n", "there are: add, aes_ctr, mean, pass"),
+        ("[[pe]]\nname = 'subtract'\n", "there are: add, aes_ctr, mean, pass, shrink"),
         ("[[pe]]\nname = 'add'\naddend = 'much'\n", "x.toml:3: pe[0].addend"),
         ("[source\n", "x.toml"),
         ("[source]\nspeed = 7\n", "unknown field `speed`"),

@@ -248,7 +248,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("[[pe]]", "pe[0].name is missing"),
         (
             "[[pe]]\nname = \"subtract\"",
-            "there are: add, aes_ctr, mean, pass",
+            "there are: add, aes_ctr, mean, pass, shrink",
         ),
         ("[[pe]]\nname = \"Add\"", "small letters"),
         (

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import cocotb
@@ -11,6 +12,7 @@ import numpy as np
 from cocotb.triggers import with_timeout
 
 import elements
+import harness
 from elements import LAST_PART, PART, WHOLE, Extent
 from forebay import spec
 from forebay.dnn.shrink import shrink
@@ -75,7 +77,7 @@ async def images_in_packets(dut, stall: float) -> None:
         while places[-1] < len(data):
             places.append(min(len(data), places[-1] + random.randrange(1, longest)))
         small = b""
-        for begin, end in zip(places, places[1:], strict=False):
+        for begin, end in itertools.pairwise(places):
             user = LAST_PART if end == len(data) else PART
             await bench.send(data[begin:end], user, object_._replace(offset=begin))
             part, more = await packet(bench)
@@ -92,7 +94,7 @@ async def images_in_packets(dut, stall: float) -> None:
 
 @cocotb.test()
 async def what_is_no_image(dut) -> None:
-    """It becomes a byte, is no whole object any more, and is counted; so is one that is cut short."""
+    """It becomes a byte, is no whole object any more, and is counted; one cut short, too."""
     bench = elements.Bench(dut)
     await bench.start()
     image = image_of(40, 40)
@@ -108,6 +110,46 @@ async def what_is_no_image(dut) -> None:
     await bench.send(ppm(image), WHOLE, Extent(0, 1, 3, 0, 0, 0))
     data, more = await packet(bench)
     assert (data[24:], more) == (shrink(image, SIZE).tobytes(), 0)
+
+
+@cocotb.test()
+async def streams_in_turns(dut) -> None:
+    """Packets of several streams are inside at once; an image that another one replaces is gone."""
+    bench = elements.Bench(dut)
+    await bench.start(0, 0.1, 0.3)
+    made = [image_of(40 + stream, 50) for stream in range(4)]
+    files = [ppm(image) for image in made]
+    for stream, data in enumerate(files):
+        await bench.send(data[:3000], PART, Extent(stream, 1, 0, 0, 0, 0))
+    for stream, data in enumerate(files):
+        await bench.send(data[:2000], PART, Extent(stream, 1, 1, 0, 0, 0))
+    for stream, data in enumerate(files):
+        await bench.send(data[2000:], LAST_PART, Extent(stream, 1, 1, 2000, 0, 0))
+    parts = [await packet(bench) for _ in range(12)]
+    assert all(more == 0 for _, more in parts)
+    for stream, image in enumerate(made):
+        small = parts[4 + stream][0] + parts[8 + stream][0]
+        assert small[24:] == shrink(image, SIZE).tobytes()
+    assert dut.status.value == 0
+
+
+@cocotb.test()
+async def reset_in_mid_packet(dut) -> None:
+    """A reset forgets what is inside, and the next image is right."""
+    bench = elements.Bench(dut)
+    await bench.start()
+    image = image_of(60, 40)
+    for _ in range(12):
+        await bench.send(ppm(image), WHOLE, Extent(0, 1, 1, 0, 0, 0))
+        await harness.step(dut.clk, random.randrange(2, 500))
+        await harness.reset(dut, 2)
+        bench.forget()
+        await harness.step(dut.clk, 2)
+        await bench.send(ppm(image), WHOLE, Extent(0, 1, 2, 0, 0, 0))
+        data, more = await packet(bench)
+        assert (data[24:], more) == (shrink(image, SIZE).tobytes(), 0)
+        await bench.silent()
+        assert dut.status.value == 0
 
 
 def test_fb_pe_shrink() -> None:
