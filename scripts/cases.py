@@ -70,8 +70,8 @@ def evaluated(tree: Path, module: str, expression: str) -> list[list[str]]:
 
 def commands(tree: Path, *targets: str) -> Iterator[tuple[str, list[str]]]:
     """Yield what targets of make run: a name, which only a stage of check.py has, and the words."""
-    lines = output(tree, "make", "--dry-run", "--no-print-directory", *targets).splitlines()
-    for line in dict.fromkeys(lines):
+    text = output(tree, "make", "--dry-run", "--no-print-directory", *targets)
+    for line in dict.fromkeys(text.replace("\\\n", " ").splitlines()):
         words = shlex.split(line)
         if "scripts/check.py" in words:
             names = "[(stage.name, stage.command) for stage in check.stages(1)]"

@@ -130,3 +130,9 @@ def test_a_revision_that_is_not_here(tree: Path, capsys: pytest.CaptureFixture[s
     (tree / "cases.toml").write_text('since = "4a85a08"\n[renamed]\n')
     assert cases.main() == 1
     assert "git fetch --unshallow" in capsys.readouterr().out
+
+
+def test_our_own_commands_are_understood() -> None:
+    """What `make nightly` runs here is read as words, commands over several lines, too."""
+    found = [words for _, words in cases.commands(cases.ROOT, "nightly")]
+    assert any("CUTS=3000" in words and "power_is_lost" in words for words in found)
