@@ -3,7 +3,7 @@
 # Makes the guest in an empty folder: `make.sh FOLDER INIT`, INIT being the guest's first process.
 #
 #   root/            QEMU, and what the guest's programs come from: Debian packages, unpacked
-#   vmlinuz          Debian's cloud kernel
+#   vmlinux          Debian's cloud kernel, not compressed, for the same reason as what follows
 #   initramfs.cpio   busybox, nvme-cli, fio, mkfs.ext4, mdadm, modules for VFIO and md; not
 #                    compressed, as unpacking it under emulation would take longer than reading it
 #   packages.txt     name, version and SHA-256 of each package
@@ -20,7 +20,8 @@ modules=(virt/lib/irqbypass drivers/vfio/vfio drivers/vfio/vfio_iommu_type1
 more_modules=(drivers/md/md-mod drivers/md/raid0 lib/libcrc32c crypto/xor lib/raid6/raid6_pq
     crypto/async_tx/async_{tx,memcpy,xor,pq,raid6_recov} drivers/md/raid456)
 programs=(usr/sbin/nvme usr/bin/fio usr/sbin/mke2fs usr/sbin/e2fsck usr/bin/lspci usr/sbin/mdadm)
-packages=(qemu-system-x86 linux-image-cloud-amd64 busybox-static nvme-cli fio e2fsprogs pciutils mdadm)
+packages=(qemu-system-x86 linux-image-cloud-amd64 busybox-static nvme-cli fio e2fsprogs pciutils mdadm
+    zstd)
 # Only maintainer scripts need these, and none is run.
 left_out=(python3 init-system-helpers systemd adduser debconf passwd login.defs base-passwd
     linux-base kmod initramfs-tools dpkg perl-base sensible-utils)
@@ -125,7 +126,14 @@ for module in "${modules[@]}" "${more_modules[@]}"; do
     "$busybox" xz -dc "$root/usr/lib/modules/$kernel/kernel/$module.ko.xz" \
         >"$tree/usr/lib/modules/${module##*/}.ko"
 done
-cp "$root/boot/vmlinuz-$kernel" "$folder/vmlinuz"
+# Where it lies in its file: Documentation/arch/x86/boot.rst of the kernel, setup_sects, payload_offset
+# and payload_length. The last four bytes are its size.
+vmlinuz="$root/boot/vmlinuz-$kernel"
+number() { od -An -t "u$2" -j "$1" -N "$2" "$vmlinuz" | tr -d ' '; }
+at=$((($(number $((0x1f1)) 1) + 1) * 512 + $(number $((0x248)) 4)))
+bytes=$(($(number $((0x24c)) 4) - 4))
+head -c "$((at + bytes))" "$vmlinuz" | tail -c "$bytes" |
+    "$loader" --library-path "$root/$libraries" "$root/usr/bin/zstd" -dc >"$folder/vmlinux"
 (cd "$tree" && find . | LC_ALL=C sort | "$busybox" cpio -o -H newc -R 0:0 2>/dev/null) \
     >"$folder/initramfs.cpio"
 rm -rf "$root/boot" "$root/usr/lib/modules"

@@ -12,7 +12,7 @@ use super::error::{Error, Result};
 const RECIPE: &str = include_str!("../../guest/make.sh");
 const INIT: &str = include_str!("../../guest/init");
 /// What a whole image has.
-const PARTS: [&str; 4] = ["root", "vmlinuz", "initramfs.cpio", "packages.txt"];
+const PARTS: [&str; 4] = ["root", "vmlinux", "initramfs.cpio", "packages.txt"];
 /// Lines of the recipe's output that are shown when it fails.
 const SHOWN_LINES: usize = 12;
 /// Where Debian keeps libraries, in `root/`.
@@ -110,7 +110,7 @@ impl Image {
     }
 
     pub(crate) fn kernel(&self) -> PathBuf {
-        self.folder.join("vmlinuz")
+        self.folder.join("vmlinux")
     }
 
     pub(crate) fn initramfs(&self) -> PathBuf {
