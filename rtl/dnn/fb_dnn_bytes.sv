@@ -4,7 +4,7 @@
 //
 // What:        two beats lie here, and how far the first one has been taken. What is left over at a
 //              packet's end is given back to the next packet of that stream.
-// Handshake:   beats valid/ready. `load` begins a packet with the bytes that were left over; A group of
+// Handshake:   beats valid/ready. `load` begins a packet with the bytes that were left over. A group of
 //              63 bytes at most or a few, no more than `available`, leave in each cycle, none while
 //              `moving`; `pass` throws away what is here and comes.
 // Latency:     `window` has them two cycles later, the first one lowest.
