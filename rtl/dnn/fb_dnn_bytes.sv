@@ -114,7 +114,8 @@ module fb_dnn_bytes
 
 `ifndef SYNTHESIS
   only_what_is_there :
-  assert property (@(posedge clk) disable iff (rst) takes || takes_few |-> left <= available && !moving)
+  assert property (@(posedge clk) disable iff (rst)
+                   takes || takes_few |-> left <= available && !moving)
   else $error("fb_dnn_bytes (%m): more than the %0d bytes that are there are taken", available);
 `endif
 

@@ -69,10 +69,11 @@ module fb_dnn_geometry
     first = step.units != '0 ? step : '{step.pixel - 1'b1, Units};
   endfunction
 
-  boundary_t quotient;
+  boundary_t quotient, made;  // made: the step before this one
   logic [SIDE_BITS:0] group;
   logic [5:0] most;
   assign quotient = '{{1'b0, value_q[SIDE_BITS-2:0], fits}, less[UNIT_BITS-1:0]};
+  assign made = geometry.steps.columns[3'(count_q-1'b1)];
   assign group = geometry.steps.columns[LANES].pixel;
   assign most = grey ? 6'(GROUP_BYTES) : 6'(GROUP_BYTES / 3);
 
@@ -102,7 +103,7 @@ module fb_dnn_geometry
       end
       STEPS: begin
         count_q <= count_q + 1'b1;
-        geometry.steps.columns[3'(count_q)] <= sum(geometry.steps.columns[3'(count_q-1'b1)], geometry.steps.columns[1]);
+        geometry.steps.columns[3'(count_q)] <= sum(made, geometry.steps.columns[1]);
         if (count_q == 5'(LANES)) begin
           state_q <= HEIGHT;
           rest_q  <= '0;

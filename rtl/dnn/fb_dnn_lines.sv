@@ -5,8 +5,8 @@
 // What:        adds up the lines of an output row, each by how much of it belongs to the row; the last
 //              one begins the next row with its rest. Four output pixels that lie side by side are in
 //              four banks.
-// Handshake:   none: as many shares as come in a cycle. The same columns come again no sooner than 8 cycles later, which
-//              they do with 32 columns or more.
+// Handshake:   none. The same columns come again no sooner than 8 cycles later, which they do with 32
+//              columns or more.
 // Latency:     4 cycles.
 // Limits:      512-bit registers: none. 24 products of 9 x 22 bits.
 // Does not implement: columns that come again sooner.
