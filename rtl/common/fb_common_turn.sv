@@ -3,8 +3,8 @@
 // fb_common_turn: whose turn it is.
 //
 // What:        of those that want, the first behind `last`; where there is none, the first of all.
-//              With all bits of `last` set nobody is behind it: the lowest goes first. Where nobody
-//              wants, `next` is 0.
+//              With all bits of `last` set no source is behind it, and the lowest goes first. Where no
+//              source wants, `next` is 0.
 // Latency:     none; no clock.
 // Does not implement: memory of who went last.
 

@@ -5,7 +5,7 @@
 // What:        binary files (P5, P6) with a maximum of 255; comments are passed over. `next.done` with
 //              the header's last byte; `next.bad` where it is none, has numbers of more than 14 bits
 //              or is longer than 256 bytes.
-// Latency:     none; no clock. The header so far is kept by whoever gives the bytes; all zero: none.
+// Latency:     none; no clock. `now` is `next` of the byte before, and all zero for the first byte.
 // Does not implement: text (P1 to P3), bitmaps, two bytes a sample, PAM.
 
 `default_nettype none

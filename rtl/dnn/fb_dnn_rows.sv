@@ -126,7 +126,7 @@ module fb_dnn_rows
   // nothing of the one before is on its way, whose scale may be another.
   assign room = level < ($clog2(Words) + 1)'(Words - 4);
   assign idle = reads_q == '0;
-  assign read = job_valid && job_kind == IMAGE_PIXELS && 
+  assign read = job_valid && job_kind == IMAGE_PIXELS &&
       (upper_q || (room && (place_q != '0 || idle)));
   assign job_done = job_kind == IMAGE_PIXELS ? read && upper_q && place_q == PLACE_BITS'(Last) :
       job_valid && room && idle;
