@@ -212,6 +212,7 @@ def simulate(
     replaced: Mapping[str, Path] | None = None,
     interfaces: Mapping[str, Interface] | None = None,
     defines: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
     testcase: str | Sequence[str] | None = None,
     fires: Mapping[str, str] | None = None,
 ) -> None:
@@ -237,6 +238,8 @@ def simulate(
         ports.
     defines : sequence of str, optional
         Macros that are set, such as `SYNTHESIS`.
+    files : mapping, optional
+        Files that the simulation reads, by name, with their texts.
     testcase : str or sequence of str, optional
         Runs only these coroutines.
     fires : mapping, optional
@@ -254,7 +257,7 @@ def simulate(
     others = {ROOT / path: other for path, other in (replaced or {}).items()}
     sources = [others.get(source, source) for source in sources]
     values = dict(parameters or {})
-    settings = [f"{key}{value}" for key, value in values.items()]
+    settings = [f"{key}{value}".replace('"', "") for key, value in values.items()]
     settings += [other.parent.name for other in others.values()]
     name = "-".join([toplevel, *settings, *(path.stem for path in extra_sources), *defines])
     # What is not ours is built beside its test bench.
@@ -262,6 +265,9 @@ def simulate(
     build = (BUILD / area if ours else test_path.parent / "build") / name
     results = build / test_path.stem
     results.mkdir(parents=True, exist_ok=True)
+    for file, text in (files or {}).items():
+        (results / file).parent.mkdir(exist_ok=True)
+        (results / file).write_text(text)
     # The same every time, so that a change is what makes a test fail; sweep it to look for more.
     seed = int(os.environ.get("COCOTB_RANDOM_SEED", 1))
     waves = os.environ.get("WAVES") == "1"

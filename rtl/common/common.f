@@ -8,4 +8,5 @@ rtl/common/fb_common_async.sv
 rtl/common/fb_common_value_cdc.sv
 rtl/common/fb_common_skid.sv
 rtl/common/fb_common_turn.sv
+rtl/common/fb_common_quotient.sv
 rtl/common/fb_common_reset.sv

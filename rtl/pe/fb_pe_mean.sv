@@ -167,42 +167,30 @@ module fb_pe_mean
   end
 
   // ------------------------------------------------------------------------------------------- mean
-  // Long division, a bit a cycle, that of weight 128 first, until a single has all of its bits. The
-  // rest is less than twice the divisor in every step.
-  logic divides_q, dark_q;  // dark: all bytes are 0
-  logic [SumBits:0] rest_q, less;
-  logic [SumBits-1:0] divisor_q;
-  logic [23:0] mantissa_q;  // comes in from below; whole when its highest bit is set
-  logic [7:0] exponent_q;  // of the next bit, until the first one that is set
-  logic [7:0] integer_q;
-  logic [3:0] integer_left_q;  // of its bits
+  // The first bit of the quotient has the weight 128.
+  logic starts, divides_q, divided;  // divides: until the result is taken
+  logic [31:0] mean;
+  logic [ 7:0] whole;
   logic [31:0] lost_q;  // objects that lost their sums
-  logic fits, done;
 
-  assign fits = rest_q >= {1'b0, divisor_q};
-  assign less = fits ? rest_q - {1'b0, divisor_q} : rest_q;
-  assign done = mantissa_q[23] || dark_q;
+  assign starts = beat_of_q.valid && beat_of_q.ends;
+  fb_common_quotient #(
+      .Width(SumBits),
+      .Exponent(One + 8'd7),
+      .WholeBits(8)
+  ) u_mean (
+      .clk,
+      .rst,
+      .start(starts),
+      .numerator(sum.sum),
+      .divisor({1'b0, sum.count, 7'd0}),
+      .valid(divided),
+      .single(mean),
+      .whole
+  );
 
-  always_ff @(posedge clk) begin : divide
-    if (divides_q && !done) begin
-      rest_q <= less << 1;
-      mantissa_q <= {mantissa_q[22:0], fits};
-      if (mantissa_q == '0 && !fits) exponent_q <= exponent_q - 1'b1;
-      if (integer_left_q != '0) begin
-        integer_q <= {integer_q[6:0], fits};
-        integer_left_q <= integer_left_q - 1'b1;
-      end
-    end
-    if (beat_of_q.valid && beat_of_q.ends) begin
-      divides_q <= 1'b1;
-      dark_q <= sum.sum == '0;
-      rest_q <= {1'b0, sum.sum};
-      divisor_q <= {1'b0, sum.count, 7'd0};
-      mantissa_q <= '0;
-      exponent_q <= One + 8'd7;
-      integer_q <= '0;
-      integer_left_q <= 4'd8;
-    end
+  always_ff @(posedge clk) begin : judge
+    if (starts) divides_q <= 1'b1;
     if (ends) begin
       busy_q <= 1'b1;
       m_axis_result_tid <= s_axis_object_tid;
@@ -214,10 +202,8 @@ module fb_pe_mean
   end
   assign status = 64'(lost_q);
 
-  assign m_axis_result_tvalid = divides_q && done;
-  assign m_axis_result_tdata = {
-    dark_q ? 32'd0 : {1'b0, exponent_q, mantissa_q[22:0]}, 15'd0, integer_q >= cfg[7:0]
-  };
+  assign m_axis_result_tvalid = divides_q && divided;
+  assign m_axis_result_tdata = {mean, 15'd0, whole >= cfg[7:0]};
 
   // Of the settings only the threshold counts.
   logic unused;
