@@ -46,7 +46,7 @@ class Case:
     """
 
     module: str
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, int | str]
     given: Sequence[str]
     due: Sequence[str]
     widths: tuple[int, int]

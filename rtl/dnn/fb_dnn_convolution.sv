@@ -24,7 +24,7 @@ module fb_dnn_convolution #(
     parameter int unsigned Outputs = 16,  // channels of a pixel that leaves
     parameter int unsigned Pe = 2,  // see fb_dnn_matrix
     parameter int unsigned Simd = 4,
-    parameter int unsigned Vectors = 2,  // squares that wait for the matrix, see fb_dnn_vector
+    parameter int unsigned Ahead = 2,  // with a Kernel of 2 or more: parts of squares that may wait
     parameter int unsigned OutLanes = 1,  // channels that leave at a time, a divisor of Pe
     parameter logic [7:0] Zero = 8'd0,  // see fb_dnn_requantise
     parameter logic [7:0] Low = 8'd0,
@@ -72,28 +72,46 @@ module fb_dnn_convolution #(
 
   logic part_valid, part_ready;
   logic [Simd-1:0][7:0] part;
-  fb_dnn_lanes #(
-      .Width(8),
-      .From (Taps * Lanes),
-      .To   (Simd)
-  ) u_parts (
-      .clk,
-      .rst,
-      .s_valid(square_valid),
-      .s_ready(square_ready),
-      .s_data (square),
-      .m_valid(part_valid),
-      .m_ready(part_ready),
-      .m_data (part)
-  );
+  // At the end of a row no square ends for long: those that wait keep the matrix busy meanwhile.
+  if (Kernel > 1) begin : gen_ahead
+    localparam int unsigned Square = Taps * Lanes;
+    fb_dnn_link #(
+        .From (Square),
+        .To   (Simd),
+        .Wide (Square > Simd ? Square : Simd),
+        .Depth(Ahead)
+    ) u_parts (
+        .clk,
+        .rst,
+        .s_valid(square_valid),
+        .s_ready(square_ready),
+        .s_data (square),
+        .m_valid(part_valid),
+        .m_ready(part_ready),
+        .m_data (part)
+    );
+  end else begin : gen_at_once
+    fb_dnn_lanes #(
+        .From(Lanes),
+        .To  (Simd)
+    ) u_parts (
+        .clk,
+        .rst,
+        .s_valid(square_valid),
+        .s_ready(square_ready),
+        .s_data (square),
+        .m_valid(part_valid),
+        .m_ready(part_ready),
+        .m_data (part)
+    );
+  end
 
   logic input_valid, input_ready;
   logic [Simd-1:0][7:0] inputs;
   fb_dnn_vector #(
       .Width  (Simd * 8),
       .Words  (Inputs / Simd),
-      .Repeats(Outputs / Pe),
-      .Vectors(Vectors)
+      .Repeats(Outputs / Pe)
   ) u_vector (
       .clk,
       .rst,

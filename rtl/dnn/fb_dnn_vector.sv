@@ -2,7 +2,7 @@
 //
 // fb_dnn_vector: the inputs of a matrix, as often as its outputs need them.
 //
-// What:        each vector of `Words` words leaves `Repeats` times. While one leaves, others come.
+// What:        each vector of `Words` words leaves `Repeats` times. While one leaves, the next one comes.
 // Handshake:   valid/ready; s_ready comes from registers alone.
 // Latency:     2 cycles from a vector's last word to its first one.
 // Throughput:  a word a cycle.
@@ -12,8 +12,7 @@
 module fb_dnn_vector #(
     parameter int unsigned Width   = 8,   // bits of a word
     parameter int unsigned Words   = 16,  // of a vector
-    parameter int unsigned Repeats = 4,
-    parameter int unsigned Vectors = 2    // that have room, 2 or more
+    parameter int unsigned Repeats = 4
 ) (
     input wire clk,
     input wire rst,
@@ -27,19 +26,12 @@ module fb_dnn_vector #(
     output logic [Width-1:0] m_data
 );
 
-  if (Width < 1 || Words < 1 || Repeats < 1 || Vectors < 2) begin : gen_bad_size
-    $fatal(
-        1,
-        "fb_dnn_vector (%m): Width=%0d, Words=%0d, Repeats=%0d must be 1 or more, %s",
-        Width,
-        Words,
-        Repeats,
-        $sformatf(
-            "Vectors=%0d 2 or more", Vectors
-        )
-    );
+  if (Width < 1 || Words < 1 || Repeats < 1) begin : gen_bad_size
+    $fatal(1, "fb_dnn_vector (%m): Width=%0d, Words=%0d and Repeats=%0d must be 1 or more", Width,
+           Words, Repeats);
   end
 
+  localparam int unsigned Vectors = 2;  // that have room
   localparam int unsigned Depth = Vectors * Words;
   localparam int unsigned PlaceBits = $clog2(Depth);
   localparam int unsigned RepeatBits = Repeats > 1 ? $clog2(Repeats) : 1;

@@ -21,7 +21,7 @@ WIDEST = 64  # outputs, or inputs, at a time
 RAMB36 = ((72, 512), (36, 1024), (18, 2048), (9, 4096), (4, 8192), (2, 16384), (1, 32768))
 LUT_WORDS = 64  # memories of no more words are LUT
 FACTOR_BITS = 86
-VECTORS = (2, 4, 8, 16, 32, 64)  # how many squares may wait for a matrix
+AHEAD = (2, 4, 8, 16, 32, 64, 128, 256)  # parts of squares that may wait for a matrix
 
 
 class InfeasibleError(ValueError):
@@ -36,8 +36,9 @@ class Folding:
     ----------
     given, made : int
         Channels of a pixel that come and leave at a time.
-    pe, simd, vectors : int
-        Outputs and inputs of a matrix at a time, squares that wait for it; 0 for layers without.
+    pe, simd, ahead : int
+        Outputs and inputs of a matrix at a time, parts of squares that may wait; 0 where there are
+        none.
     cycles : int
         From an image to the next one.
     dsp : int
@@ -50,7 +51,7 @@ class Folding:
     cycles: int
     pe: int = 0
     simd: int = 0
-    vectors: int = 0
+    ahead: int = 0
     dsp: int = 0
     ramb36: float = field(default=0.0)
 
@@ -61,7 +62,9 @@ class Folding:
         found = layer.parameters() | {"Lanes": self.given}
         if isinstance(layer, Convolution):
             found |= {"Outputs": layer.outputs, "Pe": self.pe, "Simd": self.simd}
-            found |= {"Vectors": self.vectors, "OutLanes": self.made}
+            found |= {"OutLanes": self.made}
+            if self.ahead:
+                found["Ahead"] = self.ahead
         return found
 
     def every(self, layer: Convolution) -> int:
@@ -140,7 +143,7 @@ def by_matrix(layer: Convolution) -> Iterator[Folding]:
                 memory += ramb36(8 * pe * simd, words * layer.outputs // pe)
                 memory += ramb36(FACTOR_BITS * made, layer.outputs // made)
                 dsp = math.ceil(pe / 2) * simd + DSP_LANE * made
-                yield Folding(lanes, made, cycles, pe, simd, VECTORS[0], dsp, memory)
+                yield Folding(lanes, made, cycles, pe, simd, dsp=dsp, ramb36=memory)
 
 
 def effort(layer: Layer, folding: Folding) -> tuple[float, ...]:
@@ -157,13 +160,12 @@ def keeps_up(layer: Layer, folding: Folding, target: int) -> Folding | None:
     """
     if not isinstance(layer, Convolution) or layer.window.kernel == 1:
         return folding
-    for vectors in VECTORS:
-        more = replace(folding, vectors=vectors)
+    groups, width = layer.channels // folding.given, 8 * layer.window.kernel**2 * folding.given
+    for ahead in AHEAD:
+        more = replace(folding, ahead=ahead)
         cycles = interval(layer, more)
-        if cycles <= target:
-            words = layer.inputs // folding.simd
-            memory = ramb36(8 * folding.simd, vectors * words)
-            memory -= ramb36(8 * folding.simd, folding.vectors * words)
+        if ahead >= groups and cycles <= target:
+            memory = ramb36(max(width, 8 * folding.simd), ahead)
             return replace(more, cycles=cycles, ramb36=folding.ramb36 + memory)
     return None
 

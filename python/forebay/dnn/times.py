@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from forebay.dnn.network import Layer, Network
 
 IMAGES = 3
+VECTORS = 2  # that fb_dnn_vector holds
 BETWEEN_LEAST, BETWEEN_MOST = 2, 4096  # words
 
 
@@ -34,7 +35,6 @@ class Steps:
     takes: NDArray[np.bool_]
     gives: NDArray[np.bool_]
     each: int  # cycles of a step: groups of channels
-    parts: int = 1  # words into which what leaves with a group is cut, a cycle each
 
 
 def steps_of(layer: Layer, folding: Folding) -> Steps:
@@ -49,10 +49,7 @@ def steps_of(layer: Layer, folding: Folding) -> Steps:
     at = np.arange(side)
     comes = (at >= window.before) & (at < window.before + layer.size)
     ends = (at >= window.kernel - 1) & ((at - window.kernel + 1) % window.stride == 0)
-    parts = 1
-    if isinstance(layer, Convolution):
-        parts = max(window.kernel**2 * folding.given // folding.simd, 1)
-    return Steps(np.outer(comes, comes).ravel(), np.outer(ends, ends).ravel(), each, parts)
+    return Steps(np.outer(comes, comes).ravel(), np.outer(ends, ends).ravel(), each)
 
 
 def pass_through(
@@ -72,44 +69,35 @@ def pass_through(
 
 
 def into_matrix(
-    steps: Steps, arrivals: NDArray[np.float64], every: int, vectors: int
+    layer: Convolution, folding: Folding, arrivals: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the same of a layer whose squares wait for a matrix.
-
-    Parameters
-    ----------
-    steps, arrivals :
-        As in :func:`pass_through`.
-    every : int
-        Cycles of the matrix for a square.
-    vectors : int
-        Squares that have room, with the one under way.
-    """
+    """Return the same of a layer whose squares wait for a matrix."""
+    steps = steps_of(layer, folding)
+    # Squares that have room; one less, for the time in which one is cut and passes on.
+    squares = folding.ahead // steps.each + VECTORS - bool(folding.ahead)
+    # A square is cut into words for the matrix, a word a cycle.
+    every = max(folding.every(layer), layer.inputs // folding.simd)
     takes, gives = np.tile(steps.takes, IMAGES), np.tile(steps.gives, IMAGES)
     pixels = iter(arrivals.tolist())
     taken: list[float] = []
-    done = [0.0] * vectors  # when the matrix is, with each square; the first ones never were
-    end = cut = 0.0  # cut: when all words of a square have left
+    done = [0.0] * squares  # when the matrix is, with each square; the first ones never were
+    end = 0.0
     for come, leave in zip(takes.tolist(), gives.tolist(), strict=True):
         start = max(end, next(pixels)) if come else end
         if leave:
-            start = max(start, done[-vectors], cut)
+            start = max(start, done[-squares])
         if come:
             taken.append(start)
         end = start + steps.each
         if leave:
-            end = start + (steps.each - 1) * steps.parts + 1
-            cut = start + steps.each * steps.parts
-            done.append(max(done[-1], cut) + every)
-    return np.array(taken), np.array(done[vectors:])
+            done.append(max(done[-1], end) + every)
+    return np.array(taken), np.array(done[squares:])
 
 
 def interval(layer: Convolution, folding: Folding) -> int:
     """Return the cycles from an image to the next one of a layer with a window and a matrix."""
-    there = np.zeros(IMAGES * layer.size**2)
-    _, left = into_matrix(steps_of(layer, folding), there, folding.every(layer), folding.vectors)
-    squares = left.size // IMAGES
-    return int(left[-1] - left[-1 - squares])
+    _, left = into_matrix(layer, folding, np.zeros(IMAGES * layer.size**2))
+    return int(left[-1] - left[-1 - left.size // IMAGES])
 
 
 def waiting(arrivals: NDArray[np.float64], taken: NDArray[np.float64]) -> int:
@@ -133,12 +121,10 @@ def between(network: Network, foldings: tuple[Folding, ...]) -> tuple[tuple[int,
     arrivals = np.arange(IMAGES * pixels) * (slowest / pixels)
     rooms: list[int] = []
     for number, (layer, folding) in enumerate(zip(network.layers, foldings, strict=True)):
-        steps = steps_of(layer, folding)
         if isinstance(layer, Convolution):
-            every = folding.every(layer)
-            taken, left = into_matrix(steps, arrivals, every, folding.vectors)
+            taken, left = into_matrix(layer, folding, arrivals)
         else:
-            taken, left = pass_through(steps, arrivals)
+            taken, left = pass_through(steps_of(layer, folding), arrivals)
         if number:
             wide = math.lcm(foldings[number - 1].made, folding.given)
             rooms.append(waiting(arrivals, taken) * layer.channels // wide)

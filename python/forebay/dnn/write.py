@@ -25,14 +25,11 @@ HEAD = """\
 
 `default_nettype none
 
-// The folder of the weights, with a slash at its end.
-`ifndef {folder}
-`define {folder} ""
-`endif
-
 module fb_dnn_{name}
   import fb_dnn_layer_pkg::*;
-(
+#(
+    parameter DataFolder = "."  // of the weights
+) (
     input wire clk,
     input wire rst,
 
@@ -119,7 +116,6 @@ def write(
         Words of what lies behind each layer, powers of two.
     """
     files: dict[str, list[str]] = {}
-    folder = f"FB_DATA_{network.name.upper()}"
     first, channels = network.layers[0], network.layers[0].channels
     chain = Chain(channels)
 
@@ -128,7 +124,7 @@ def write(
         for parameter, lines in contents.items():
             path = f"{name}.{parameter.lower()}.mem" if parameter != "File" else f"{name}.mem"
             files[path] = lines
-            found[parameter] = f'{{`{folder}, "{path}"}}'
+            found[parameter] = f'{{DataFolder, "/{path}"}}'
         return found
 
     takes = [folding.given for folding in foldings[1:]] + [1]
@@ -148,7 +144,6 @@ def write(
         name=network.name,
         about=f"{about}{network.best.classes} classes.",
         cycles=max(folding.cycles for folding in foldings),
-        folder=folder,
         channels=channels - 1,
     )
     module = head + "".join(chain.text) + TAIL

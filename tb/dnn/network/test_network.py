@@ -128,8 +128,7 @@ def case(rng: np.random.Generator, number: int, count: int, folder: Path) -> Cas
     rooms, _ = between(drawn, foldings)
     files = write(drawn, foldings, rooms)
     source = folder / f"fb_dnn_{drawn.name}.sv"
-    macro = f'`define FB_DATA_{drawn.name.upper()} "{drawn.name}/"\n'
-    source.write_text(macro + files.pop(source.name))
+    source.write_text(files.pop(source.name))
     images = pictures(rng, count, drawn.size)
     judged = [drawn.judge(image) for image in images]
     answers = np.bincount([number for number, _ in judged])
@@ -138,7 +137,7 @@ def case(rng: np.random.Generator, number: int, count: int, folder: Path) -> Cas
     slowest = max(folding.cycles for folding in foldings)
     return Case(
         f"fb_dnn_{drawn.name}",
-        {},
+        {"DataFolder": f'"{drawn.name}"'},
         packed(images, 8, 3),
         packed(due, 48, 1),
         (24, 48),
