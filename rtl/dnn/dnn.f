@@ -28,3 +28,5 @@ rtl/dnn/fb_dnn_convolution.sv
 rtl/dnn/fb_dnn_depthwise.sv
 rtl/dnn/fb_dnn_average.sv
 rtl/dnn/fb_dnn_maximum.sv
+rtl/dnn/fb_dnn_images.sv
+rtl/dnn/fb_dnn_classify.sv

@@ -6,7 +6,7 @@
 //              becomes Size x Size, each pixel of three channels. Rows leave as soon as they are
 //              complete. Objects may come in several packets, between those of other streams: what is
 //              known of an image is kept by the lowest bits of its stream's number.
-// Output:      for each packet PACKET_BEGINS, with its TID; IMAGE_BEGINS, when the header has been read
+// Output:      for each packet PACKET_BEGINS, with its TID and above it its stream; IMAGE_BEGINS, when the header has been read
 //              and fits; IMAGE_PIXELS, four pixels, the first one lowest, row by row; PACKET_ENDS, in
 //              the lowest bit whether an image is complete (all of it came, and nothing behind it),
 //              above it TUSER of the packet.
@@ -273,7 +273,7 @@ module fb_dnn_shrink
   assign word_valid = state_q inside {LOOK, LEAVE} || (state_q == GEOMETRY && geometry_there_q);
   always_comb begin : say
     {word_kind, word} = {IMAGE_BEGINS, WordBits'(0)};
-    if (state_q == LOOK) {word_kind, word} = {PACKET_BEGINS, WordBits'(tag_q)};
+    if (state_q == LOOK) {word_kind, word} = {PACKET_BEGINS, WordBits'({stream_q, tag_q})};
     if (state_q == LEAVE) begin
       {word_kind, word} = {PACKET_ENDS, WordBits'({user_q, now_q.good && now_q.begun && complete})};
     end

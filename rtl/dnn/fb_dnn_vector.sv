@@ -27,8 +27,13 @@ module fb_dnn_vector #(
 );
 
   if (Width < 1 || Words < 1 || Repeats < 1) begin : gen_bad_size
-    $fatal(1, "fb_dnn_vector (%m): Width=%0d, Words=%0d and Repeats=%0d must be 1 or more", Width,
-           Words, Repeats);
+    $fatal(
+        1,
+        "fb_dnn_vector (%m): Width=%0d, Words=%0d and Repeats=%0d must be 1 or more",
+        Width,
+        Words,
+        Repeats
+    );
   end
 
   localparam int unsigned Vectors = 2;  // that have room

@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod demo;
 mod devices;
+mod dnn;
 mod doctor;
 mod inspect;
 mod io;
@@ -94,6 +95,7 @@ fn dispatch(command: &Command) -> Result<u8> {
             "forebay.resources",
             args.rest.iter().map(Into::into).collect(),
         ),
+        Command::Dnn { dnn } => dnn::run(dnn),
         Command::Profiles(args) => profiles::run(args),
         Command::Repro(args) => repro::run(args),
         Command::Plan(args) => plan::run(args),

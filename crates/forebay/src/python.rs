@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use forebay_app::home;
@@ -11,6 +12,16 @@ use crate::args::Output;
 use crate::args::values::name_of;
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Destination};
+
+/// A path that cannot be taken for an option.
+pub fn plain(path: &Path) -> OsString {
+    let dashed = path.as_os_str().as_encoded_bytes().starts_with(b"-");
+    if dashed {
+        Path::new(".").join(path).into_os_string()
+    } else {
+        path.as_os_str().to_owned()
+    }
+}
 
 /// Runs a module that writes a report: text to standard output and, with `--json FILE|-`, JSON.
 pub fn report(module: &str, mut words: Vec<OsString>) -> Result<Exit> {

@@ -2,6 +2,7 @@
 //! The command line's grammar.
 
 mod array;
+mod dnn;
 mod faults;
 mod global;
 mod hardware;
@@ -28,6 +29,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use dnn::{DnnCommand, DnnCompileArgs, DnnNetArgs, DnnRunArgs};
 pub use faults::FaultArgs;
 use forebay_app::Exit;
 use forebay_driver::PciAddress;
@@ -133,6 +135,11 @@ pub enum Command {
     Swarm(SwarmArgs),
     /// Show registers, events, latencies and counters, and where a queue hangs
     Inspect(InspectArgs),
+    /// Make processing elements of neural networks, and judge images with them
+    Dnn {
+        #[command(subcommand)]
+        dnn: DnnCommand,
+    },
     /// Count LUTs, flip-flops and RAMs of the RTL (Yosys)
     Resources(ResourcesArgs),
     /// List drive profiles, or show where each number of one comes from

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay store sql` and `export`: ask the project's Python side, where DuckDB and Arrow are.
 
-use std::ffi::OsString;
-use std::path::Path;
-
 use crate::args::values::name_of;
 use crate::args::{StoreExport, StoreExportArgs, StoreSqlArgs};
 use crate::failure::{Exit, Failure, Result};
-use crate::python;
-
-/// A path that cannot be taken for an option.
-fn plain(path: &Path) -> OsString {
-    let dashed = path.as_os_str().as_encoded_bytes().starts_with(b"-");
-    if dashed {
-        Path::new(".").join(path).into_os_string()
-    } else {
-        path.as_os_str().to_owned()
-    }
-}
+use crate::python::{self, plain};
 
 /// Answers in SQL.
 pub fn sql(args: &StoreSqlArgs) -> Result<Exit> {

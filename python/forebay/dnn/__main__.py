@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`forebay dnn`: networks become processing elements."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forebay.dnn.element import element
+from forebay.dnn.fold import InfeasibleError, fold
+from forebay.dnn.shrink import shrink
+from forebay.dnn.times import between
+from forebay.dnn.write import write
+from forebay.store.tell import BAD_INPUT, GOOD, IMPOSSIBLE, failure, guarded, needed, warn
+
+if TYPE_CHECKING:
+    from forebay.dnn.fold import Folding
+    from forebay.dnn.network import Network
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+CLOCK_HZ = 200e6
+IMAGES_A_SECOND = 676.0
+
+
+def rate(text: str) -> float:
+    """Read `676`, a number of images a second."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"'{text}': images a second, for example 676")
+    return number
+
+
+def clock(text: str) -> float:
+    """Read `200MHz`; returns Hz."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(MHz|GHz)", text)
+    hz = float(found[1]) * {"MHz": 1e6, "GHz": 1e9}[found[2]] if found else 0.0
+    if not 1e6 <= hz <= 2e9:
+        raise argparse.ArgumentTypeError(f"'{text}': a clock from 1MHz to 2GHz, as 200MHz")
+    return hz
+
+
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="forebay dnn", description=__doc__)
+    parser.add_argument("--json", type=Path, help=argparse.SUPPRESS)
+    commands = parser.add_subparsers(dest="command", required=True)
+    compiles = commands.add_parser("compile", help="make a processing element of a network")
+    compiles.add_argument("--into", type=Path, help="folder for the element; default: its name")
+    runs = commands.add_parser("run", help="judge images as the hardware does")
+    for command in (compiles, runs):
+        command.add_argument("net", type=Path, help="quantised ONNX file")
+        command.add_argument("--name", help="the network's name; default: that of the file")
+        command.add_argument(
+            "--divide",
+            type=float,
+            default=255.0,
+            help="the graph expects pixels divided by this; default 255",
+        )
+    runs.add_argument("images", nargs="+", type=Path, help="PGM or PPM files of any size")
+    compiles.add_argument(
+        "--fps", type=rate, default=IMAGES_A_SECOND, help="images a second; default 676"
+    )
+    compiles.add_argument(
+        "--clock", type=clock, default=CLOCK_HZ, help="the network's clock; default 200MHz"
+    )
+    return parser.parse_args(words)
+
+
+def load(options: argparse.Namespace) -> Network:
+    """Read the network that the command line names."""
+    reader = needed("forebay.dnn.read")
+    name = options.name or re.sub(r"\W", "_", options.net.stem.lower())
+    if not NAME.fullmatch(name):
+        message = f"name '{name}': a small letter, then at most 30 of those, digits, underscores"
+        raise argparse.ArgumentTypeError(message)
+    network, warnings = reader.read(options.net, name, options.divide)
+    warn(warnings)
+    return network
+
+
+def table(network: Network, foldings: tuple[Folding, ...], rooms: tuple[int, ...]) -> list[dict]:
+    """Return what is to be told of each layer."""
+    return [
+        {
+            "layer": layer.name,
+            "size": layer.size,
+            "channels": layer.channels,
+            "shape": list(layer.shape),
+            "pe": folding.pe,
+            "simd": folding.simd,
+            "lanes": folding.given,
+            "cycles": folding.cycles,
+            "dsp": folding.dsp,
+            "ramb36": folding.ramb36,
+            "room": room,
+        }
+        for layer, folding, room in zip(network.layers, foldings, rooms, strict=True)
+    ]
+
+
+def compile_network(options: argparse.Namespace) -> dict[str, Any]:
+    """Write an element; returns what is to be told."""
+    network = load(options)
+    target = int(options.clock / options.fps)
+    foldings = fold(network, target)
+    rooms, latency = between(network, foldings)
+    cycles = max(folding.cycles for folding in foldings)
+    into = options.into or Path(network.name)
+    files = write(network, foldings, rooms)
+    data = [name for name in files if name.endswith(".mem")]
+    files |= element(network, cycles, latency, data, into.resolve())
+    into.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (into / name).write_text(text)
+    return {
+        "name": network.name,
+        "into": str(into),
+        "target_cycles": target,
+        "cycles": cycles,
+        "latency_cycles": latency,
+        "images_per_s": options.clock / cycles,
+        "clock_hz": options.clock,
+        "dsp": sum(folding.dsp for folding in foldings),
+        "ramb36_without_links": sum(folding.ramb36 for folding in foldings),
+        "layers": table(network, foldings, rooms),
+    }
+
+
+def show_compiled(found: dict[str, Any]) -> None:
+    """Print what was compiled."""
+    head = ("layer", "comes", "leaves", "Pe x Simd", "lanes", "cycles", "DSP", "RAMB36", "room")
+    rows = [head]
+    for layer in found["layers"]:
+        shape = "x".join(map(str, layer["shape"]))
+        folding = f"{layer['pe']} x {layer['simd']}" if layer["pe"] else ""
+        comes = f"{layer['size']}x{layer['size']}x{layer['channels']}"
+        numbers = (layer["lanes"], f"{layer['cycles']:,}", layer["dsp"], f"{layer['ramb36']:g}")
+        rows.append((layer["layer"], comes, shape, folding, *map(str, numbers), str(layer["room"])))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    print(
+        f"\n{found['into']}/fb_pe_{found['name']}.toml: an image in {found['cycles']:,} cycles, "
+        f"{found['images_per_s']:.0f} a second at {found['clock_hz'] / 1e6:g} MHz; "
+        f"{found['dsp']} DSP, {found['ramb36_without_links']:g} RAMB36"
+    )
+
+
+def image(path: Path) -> np.ndarray:
+    """Read a binary PGM or PPM file, (height, width, 3)."""
+    data = path.read_bytes()
+    found = re.match(rb"(P[56])(?:\s|#[^\n]*\n)+(\d+)(?:\s|#[^\n]*\n)+(\d+)\s+255\s", data)
+    channels = {b"P5": 1, b"P6": 3}[found[1]] if found else 0
+    if not found or len(data) - found.end() != int(found[2]) * int(found[3]) * channels:
+        message = f"{path}: no binary PGM or PPM file of 8 bits; `convert IN -depth 8 OUT.ppm`"
+        raise argparse.ArgumentTypeError(message)
+    pixels = np.frombuffer(data, np.uint8, offset=found.end())
+    shaped = pixels.reshape(int(found[3]), int(found[2]), channels)
+    return np.repeat(shaped, 3, axis=2) if channels == 1 else shaped
+
+
+def judge(options: argparse.Namespace) -> dict[str, Any]:
+    """Judge images with the twin of scaler and network."""
+    network = load(options)
+    found = []
+    for path in options.images:
+        number, score = network.judge(shrink(image(path), network.size))
+        found.append({"image": str(path), "class": number, "score": float(score)})
+    return {"name": network.name, "images": found}
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    options = arguments()
+    try:
+        found = compile_network(options) if options.command == "compile" else judge(options)
+    except InfeasibleError as error:
+        failure(error, "--fps and --clock say how quick it has to be")
+        return IMPOSSIBLE
+    except (argparse.ArgumentTypeError, ValueError) as error:
+        failure(error)
+        return BAD_INPUT
+    if options.json:
+        text = json.dumps(found, indent=2) + "\n"
+        if str(options.json) == "-":
+            print(text, end="")
+            return GOOD
+        options.json.write_text(text)
+    if options.command == "compile":
+        show_compiled(found)
+    else:
+        for one in found["images"]:
+            print(f"{one['class']:5}  {one['score']:.4f}  {one['image']}")
+    return GOOD
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))
