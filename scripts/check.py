@@ -68,7 +68,8 @@ def stages(jobs: int) -> list[Stage]:
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     spread = [*pytest, f"--numprocesses={jobs}", "--dist=loadfile", "--no-loadscope-reorder"]
     spread += ["--durations=20"]
-    swarm = [PROGRAM, "swarm", "--seeds", "0..200"]
+    # It fills what the last stage of many processes leaves idle.
+    swarm = [PROGRAM, "swarm", "--seeds", "0..200", "--jobs", "1"]
     return [
         Stage(
             "build",
@@ -121,6 +122,7 @@ def stages(jobs: int) -> list[Stage]:
             "swarm",
             "200 seeds of `forebay swarm`",
             swarm,
+            cores=1,
             after="build",
             cases=(Case(" ".join(swarm), tree.below(inputs.PROGRAM)),),
         ),

@@ -57,6 +57,8 @@ TOPS = (
     ("fb_pe_chain", ""),
     ("fb_pe_shrink", "Size=32 Streams=1"),
     ("fb_pe_shrink", ""),
+    ("fb_pe_shapes", 'DataFolder="rtl/pe/shapes"'),
+    ("fb_dnn_maximum", ""),
 )
 FILELIST = "rtl/top/all.f"
 # What has interfaces for ports and is in no top is in this bench: fb_axi_width.

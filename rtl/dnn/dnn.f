@@ -30,3 +30,5 @@ rtl/dnn/fb_dnn_average.sv
 rtl/dnn/fb_dnn_maximum.sv
 rtl/dnn/fb_dnn_images.sv
 rtl/dnn/fb_dnn_classify.sv
+rtl/pe/shapes/fb_dnn_shapes.sv
+rtl/pe/shapes/fb_pe_shapes.sv

@@ -6,7 +6,7 @@
 // Handshake:   none; m_data holds until the next step.
 // Latency:     m_data belongs to the word that s_data shows.
 // Throughput:  a word a cycle.
-// Limits:      what it gives before the first `Steps` steps means nothing. Nothing is reset.
+// Limits:      what it gives before the first `Steps` steps behind a reset means nothing.
 
 `default_nettype none
 
@@ -15,6 +15,7 @@ module fb_dnn_delay #(
     parameter int unsigned Steps = 64  // 1 or more
 ) (
     input wire clk,
+    input wire rst,
     input wire step,
     input wire [Width-1:0] s_data,
     output logic [Width-1:0] m_data
@@ -25,6 +26,8 @@ module fb_dnn_delay #(
   end
 
   if (Steps == 1) begin : gen_register
+    logic unused;
+    assign unused = rst;
     always_ff @(posedge clk) if (step) m_data <= s_data;
   end else begin : gen_memory
     localparam int unsigned PlaceBits = $clog2(Steps);
@@ -33,7 +36,7 @@ module fb_dnn_delay #(
     // The oldest word is read a step before it is written over: no place has both at a time.
     (* ram_style = (Steps > 64) ? "block" : "distributed", no_rw_check *)
     logic [Width-1:0] store[Steps];
-    logic [PlaceBits-1:0] place_q = '0, next;
+    logic [PlaceBits-1:0] place_q, next;
     assign next = place_q == Last ? '0 : place_q + 1'b1;
 
     always_ff @(posedge clk) begin : memory
@@ -42,6 +45,7 @@ module fb_dnn_delay #(
         store[place_q] <= s_data;
         place_q <= next;
       end
+      if (rst) place_q <= '0;
     end
   end
 

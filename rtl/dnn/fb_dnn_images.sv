@@ -52,7 +52,7 @@ module fb_dnn_images
   localparam int unsigned StreamBits = Streams > 1 ? $clog2(Streams) : 1;
   localparam int unsigned Words = Size * Size / LANES;
   localparam int unsigned PlaceBits = $clog2(Images);
-  localparam int unsigned CountBits = $clog2(Words);
+  localparam int unsigned CountBits = $clog2(Words + 1);
   localparam int unsigned AddrBits = $clog2(Images * Words);
 
   if (Images <= Streams || Images > 16) begin : gen_bad_images

@@ -61,14 +61,13 @@ module fb_dnn_matrix #(
     logic first;  // word of a vector
     logic last;
   } word_t;
-  word_t read_q, product_q, sum_q;
+  word_t read_q, product_q;
   logic moves;
   logic [WordBits-1:0] word_q;
   logic [PlaceBits-1:0] place_q;
   logic last;
 
   assign last = word_q == WordBits'(Words - 1);
-  assign m_valid = sum_q.valid && sum_q.last;
   assign moves = !m_valid || m_ready;
   assign s_ready = moves;
 
@@ -94,9 +93,9 @@ module fb_dnn_matrix #(
     if (moves) begin
       read_q <= '{s_valid, word_q == '0, last};
       product_q <= read_q;
-      sum_q <= product_q;
+      m_valid <= product_q.valid && product_q.last;
     end
-    if (rst) {read_q.valid, product_q.valid, sum_q.valid, word_q, place_q} <= '0;
+    if (rst) {m_valid, read_q.valid, product_q.valid, word_q, place_q} <= '0;
   end
 
   // A process a pair of outputs: simulators keep up with that best.

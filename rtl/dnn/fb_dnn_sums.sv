@@ -58,6 +58,7 @@ module fb_dnn_sums #(
       .Steps(Groups)
   ) u_sums (
       .clk,
+      .rst,
       .step,
       .s_data(m_data),
       .m_data(earlier)

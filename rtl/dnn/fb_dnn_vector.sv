@@ -57,20 +57,19 @@ module fb_dnn_vector #(
   function automatic logic [PlaceBits-1:0] address(input place_t place);
     return place.first + PlaceBits'(place.word);
   endfunction
-  function automatic logic is_last(input place_t place);
-    return place.word == WordBits'(Words - 1);
+  function automatic logic is_last(input logic [WordBits-1:0] word);
+    return word == WordBits'(Words - 1);
   endfunction
-  function automatic place_t next_vector(input place_t place);
-    next_vector.word  = '0;
-    next_vector.first = place.first + PlaceBits'(Words);
-    if (place.first == PlaceBits'(Depth - Words)) next_vector.first = '0;
+  function automatic place_t behind(input logic [PlaceBits-1:0] first);
+    behind.word  = '0;
+    behind.first = first == PlaceBits'(Depth - Words) ? '0 : first + PlaceBits'(Words);
   endfunction
 
   assign s_ready = whole_q != WholeBits'(Vectors);
   assign take = s_valid && s_ready;
   assign fetch = whole_q != '0 && (!m_valid || m_ready);
-  assign came = take && is_last(write_q);
-  assign gone = fetch && is_last(read_q) && repeat_q == RepeatBits'(Repeats - 1);
+  assign came = take && is_last(write_q.word);
+  assign gone = fetch && is_last(read_q.word) && repeat_q == RepeatBits'(Repeats - 1);
 
   always_ff @(posedge clk) begin : memory
     if (take) store[address(write_q)] <= s_data;
@@ -80,16 +79,16 @@ module fb_dnn_vector #(
   always_ff @(posedge clk) begin : follow
     if (!m_valid || m_ready) m_valid <= fetch;
     if (take) write_q.word <= write_q.word + 1'b1;
-    if (came) write_q <= next_vector(write_q);
+    if (came) write_q <= behind(write_q.first);
     if (fetch) begin
       read_q.word <= read_q.word + 1'b1;
-      if (is_last(read_q)) begin
+      if (is_last(read_q.word)) begin
         read_q.word <= '0;
         repeat_q <= repeat_q + 1'b1;
       end
     end
     if (gone) begin
-      read_q   <= next_vector(read_q);
+      read_q   <= behind(read_q.first);
       repeat_q <= '0;
     end
     whole_q <= whole_q + WholeBits'(came) - WholeBits'(gone);

@@ -75,15 +75,16 @@ module fb_dnn_window #(
     after.left = place.left == '0 ? LeftBits'(Stride - 1) : place.left - 1'b1;
     if (place.at == SideBits'(Side - 1)) after = First;
   endfunction
-  function automatic logic is_given(input place_t place);
-    return place.at >= SideBits'(Before) && place.at < SideBits'(Before + Size);
+  function automatic logic is_given(input logic [SideBits-1:0] at);
+    // What is put in front wraps around to the greatest numbers.
+    return SideBits'(at - SideBits'(Before)) < SideBits'(Size);
   endfunction
 
   logic [GroupBits-1:0] group_q;
   place_t row_q, column_q;
   logic given, ends, there, step;
 
-  assign given = is_given(row_q) && is_given(column_q);  // not put around
+  assign given = is_given(row_q.at) && is_given(column_q.at);  // not put around
   assign ends = row_q.left == '0 && column_q.left == '0;  // a square does, here
   assign there = !given || s_valid;
   assign step = there && (!ends || m_ready);
@@ -121,6 +122,7 @@ module fb_dnn_window #(
         .Steps(Side * Groups)
     ) u_rows (
         .clk,
+        .rst,
         .step,
         .s_data(column[Kernel-2:0]),
         .m_data(column[Kernel-1:1])
@@ -130,6 +132,7 @@ module fb_dnn_window #(
         .Steps(Groups)
     ) u_columns (
         .clk,
+        .rst,
         .step,
         .s_data(square[Kernel-2:0]),
         .m_data(square[Kernel-1:1])

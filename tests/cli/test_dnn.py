@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import networks
 import numpy as np
+import onnx
 import pytest
-from driving import Run
+from driving import BAD_INPUT, IMPOSSIBLE, Run
 from scapy.utils import wrpcap
 from test_images import ppm
 from test_pipeline import capture, write
 
 from forebay.dnn.network import Network
-from forebay.dnn.read import read
+from forebay.dnn.read import ModelError, read
 from forebay.dnn.shrink import shrink
 
 COUNT = 2000 if os.environ.get("FOREBAY_COUNTS") == "full" else 200
@@ -120,3 +122,143 @@ def test_classes_over_the_wire(forebay: Run, tmp_path: Path) -> None:
     ran.write_bytes(ppm(images[0]))
     judged = forebay("dnn", "run", path, ran, "-o", "json").report["images"]
     assert judged[0]["class"] == network.judge(shrink(images[0], network.size))[0]
+
+
+def attribute(model: onnx.ModelProto, operator: str, name: str, value: object) -> None:
+    """Give the first node of an operator an attribute."""
+    node = next(node for node in model.graph.node if node.op_type == operator)
+    kept = [one for one in node.attribute if one.name != name]
+    del node.attribute[:]
+    node.attribute.extend([*kept, onnx.helper.make_attribute(name, value)])
+
+
+def initialiser(model: onnx.ModelProto, name: str, change: Callable) -> None:
+    """Change an initialiser's values."""
+    (found,) = (one for one in model.graph.initializer if one.name == name)
+    values = onnx.numpy_helper.to_array(found)
+    found.CopyFrom(onnx.numpy_helper.from_array(change(values).astype(values.dtype), name))
+
+
+def branch(model: onnx.ModelProto) -> None:
+    """Add what a layer gives to what the next but one does."""
+    real = [node.output[0] for node in model.graph.node if node.op_type == "DequantizeLinear"]
+    joined = onnx.helper.make_node("Add", [real[-1], real[-2]], ["joined"])
+    model.graph.node.append(joined)
+
+
+def node_of(model: onnx.ModelProto, operator: str) -> onnx.NodeProto:
+    """Return the first node of an operator."""
+    return next(node for node in model.graph.node if node.op_type == operator)
+
+
+def external(model: onnx.ModelProto) -> None:
+    """Have an initialiser's data in another file."""
+    model.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
+
+
+def shaped(*shape: object) -> Callable[[onnx.ModelProto], None]:
+    """Return what gives the input another shape."""
+
+    def edit(model: onnx.ModelProto) -> None:
+        info = onnx.helper.make_tensor_value_info("image", onnx.TensorProto.FLOAT, shape)
+        model.graph.input[0].CopyFrom(info)
+
+    return edit
+
+
+REFUSED: dict[str, tuple[Callable[[onnx.ModelProto], object], str]] = {
+    "a scale of 0": (
+        lambda model: initialiser(model, "image_scale", lambda _: np.zeros(())),
+        "scale 0.0; scales are positive",
+    ),
+    "a scale that is none": (
+        lambda model: initialiser(model, "image_scale", lambda _: np.full((), np.nan)),
+        "scale nan",
+    ),
+    "zero points of weights": (
+        lambda model: initialiser(model, "constant0_zero_point", lambda old: old + 3),
+        "zero point 3 of weights; quantise weights symmetrically",
+    ),
+    "weights that are zero": (
+        lambda model: initialiser(model, "constant0_quantized", lambda old: old * 0),
+        "all weights are zero",
+    ),
+    "a missing initialiser": (
+        lambda model: model.graph.initializer.remove(
+            next(one for one in model.graph.initializer if one.name == "relu1_out_scale")
+        ),
+        "scale 'relu1_out_scale' is no initialiser",
+    ),
+    "data in another file": (external, "its data is in another file"),
+    "an old opset": (lambda model: setattr(model.opset_import[0], "version", 9), "opset 9; opsets"),
+    "an opset of tomorrow": (
+        lambda model: setattr(model.opset_import[0], "version", 99),
+        "opset 99; opsets 13 to",
+    ),
+    "an unknown operator": (
+        lambda model: setattr(node_of(model, "GlobalAveragePool"), "op_type", "Mystery"),
+        "Mystery globalaveragepool10: this operator is not supported",
+    ),
+    "a name of ours for an operator": (
+        lambda model: setattr(node_of(model, "GlobalAveragePool"), "op_type", "average"),
+        "average globalaveragepool10: this operator is not supported",
+    ),
+    "an unknown domain": (
+        lambda model: setattr(node_of(model, "GlobalAveragePool"), "domain", "a.b"),
+        "domain a.b",
+    ),
+    "a branch": (branch, "nodes use it"),
+    "dilation": (
+        lambda model: attribute(model, "Conv", "dilations", [2, 2]),
+        "dilations [2, 2]; 1 is possible",
+    ),
+    "groups": (lambda model: attribute(model, "Conv", "group", 3), "group 3; 1, or a group"),
+    "padding beyond the kernel": (
+        lambda model: attribute(model, "Conv", "pads", [3, 3, 3, 3]),
+        "pads [3, 3, 3, 3]",
+    ),
+    "a batch": (shaped(8, 3, 32, 32), "a batch of 8; export it with a batch of 1"),
+    "a shape that is open": (shaped(1, 3, "h", "w"), "shape [1, 3, 'h', 'w']; fix it"),
+    "an image of a pixel": (shaped(1, 3, 1, 1), "1 x 1 pixels of 3 channels"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused(tmp_path: Path, what: str) -> None:
+    """The node, the value and what to do are told."""
+    edit, told = REFUSED[what]
+    path = networks.edited(networks.quantised(networks.short(), tmp_path), edit)
+    with pytest.raises(ModelError) as found:
+        read(path, "net")
+    assert told in str(found.value)
+
+
+def test_files_that_are_no_networks(forebay: Run, tmp_path: Path) -> None:
+    """Floats, noise, a file that is cut off or missing, bad options: told without a trace."""
+    good = networks.quantised(networks.short(), tmp_path)
+    plain = forebay("dnn", "compile", tmp_path / "net_float.onnx", code=BAD_INPUT).complaint
+    assert "pixels is not quantised; quantise it first" in plain
+    for name, content in (("noise", bytes(range(256)) * 9), ("cut", good.read_bytes()[:-999])):
+        path = tmp_path / f"{name}.onnx"
+        path.write_bytes(content)
+        answer = forebay("dnn", "compile", path, code=BAD_INPUT)
+        assert "Traceback" not in answer.err and str(path) in answer.complaint.replace(" ", "")
+    missing = forebay("dnn", "compile", tmp_path / "none.onnx", code=BAD_INPUT).complaint
+    assert "No such file" in missing
+    slow = forebay("dnn", "compile", good, "--fps", "9e6", code=IMPOSSIBLE).complaint
+    assert "layer table: 22 cycles an image, it takes 1024 at least" in slow
+    for words, told in (
+        (("--name", "Net!"), "name 'Net!'"),
+        (("--clock", "200"), "'200': a clock from 1MHz to 2GHz"),
+    ):
+        assert told in forebay("dnn", "compile", good, *words, code=BAD_INPUT).complaint
+    (tmp_path / "x.ppm").write_bytes(b"P6\n4 4\n255\nshort")
+    refused = forebay("dnn", "run", good, tmp_path / "x.ppm", code=BAD_INPUT).complaint
+    assert "no binary PGM or PPM file" in refused
+
+
+def test_one_scale_for_all_weights_is_told(tmp_path: Path) -> None:
+    """It can be compiled, and costs accuracy."""
+    path = networks.quantised(networks.short(), tmp_path, per_channel=False)
+    _, warnings = read(path, "net")
+    assert len(warnings) == 6 and "one scale for all weights costs accuracy" in warnings[0]

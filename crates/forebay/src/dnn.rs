@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use crate::args::{DnnCommand, DnnCompileArgs, DnnNetArgs, DnnRunArgs};
+use crate::args::{DnnCommand, DnnCompileArgs, DnnDrawArgs, DnnNetArgs, DnnRunArgs};
 use crate::failure::{Exit, Result};
 use crate::python::{self, plain};
 
@@ -12,6 +12,7 @@ pub fn run(command: &DnnCommand) -> Result<Exit> {
     let words = match command {
         DnnCommand::Compile(args) => compile(args),
         DnnCommand::Run(args) => judge(args),
+        DnnCommand::Draw(args) => draw(args),
     };
     python::report("forebay.dnn", words)
 }
@@ -31,6 +32,18 @@ fn judge(args: &DnnRunArgs) -> Vec<OsString> {
     let mut words = with_options("run", &args.of);
     words.push(plain(&args.of.net));
     words.extend(args.images.iter().map(|image| plain(image)));
+    words
+}
+
+fn draw(args: &DnnDrawArgs) -> Vec<OsString> {
+    let mut words = vec![
+        "draw".into(),
+        "--count".into(),
+        args.count.to_string().into(),
+    ];
+    words.extend(["--size".into(), args.size.clone().into()]);
+    words.extend(["--seed".into(), args.seed.to_string().into()]);
+    words.push(plain(&args.into));
     words
 }
 

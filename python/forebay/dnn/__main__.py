@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.dnn.element import element
-from forebay.dnn.fold import InfeasibleError, fold
-from forebay.dnn.shrink import shrink
-from forebay.dnn.times import between
-from forebay.dnn.write import write
+from forebay.dnn.compiled import compiled
+from forebay.dnn.draw import CLASSES, draw, ppm
+from forebay.dnn.fold import InfeasibleError
+from forebay.dnn.shrink import SIDE_MOST, shrink
 from forebay.store.tell import BAD_INPUT, GOOD, IMPOSSIBLE, failure, guarded, needed, warn
 
 if TYPE_CHECKING:
-    from forebay.dnn.fold import Folding
     from forebay.dnn.network import Network
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
@@ -48,6 +46,15 @@ def clock(text: str) -> float:
     return hz
 
 
+def size(text: str) -> tuple[int, int]:
+    """Read `2000x1495`, pixels."""
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+    pixels = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(8 <= side <= SIDE_MOST for side in pixels):
+        raise argparse.ArgumentTypeError(f"'{text}': sides of 8 to {SIDE_MOST}, as 2000x1495")
+    return pixels
+
+
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="forebay dnn", description=__doc__)
@@ -56,6 +63,13 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     compiles = commands.add_parser("compile", help="make a processing element of a network")
     compiles.add_argument("--into", type=Path, help="folder for the element; default: its name")
     runs = commands.add_parser("run", help="judge images as the hardware does")
+    draws = commands.add_parser(
+        "draw", help="draw pictures of shapes, PPM files, with their classes"
+    )
+    draws.add_argument("into", type=Path, help="folder for them, new or empty")
+    draws.add_argument("--count", type=int, default=10)
+    draws.add_argument("--size", type=size, default=(2000, 1495), help="default 2000x1495")
+    draws.add_argument("--seed", type=int, default=1)
     for command in (compiles, runs):
         command.add_argument("net", type=Path, help="quantised ONNX file")
         command.add_argument("--name", help="the network's name; default: that of the file")
@@ -87,52 +101,16 @@ def load(options: argparse.Namespace) -> Network:
     return network
 
 
-def table(network: Network, foldings: tuple[Folding, ...], rooms: tuple[int, ...]) -> list[dict]:
-    """Return what is to be told of each layer."""
-    return [
-        {
-            "layer": layer.name,
-            "size": layer.size,
-            "channels": layer.channels,
-            "shape": list(layer.shape),
-            "pe": folding.pe,
-            "simd": folding.simd,
-            "lanes": folding.given,
-            "cycles": folding.cycles,
-            "dsp": folding.dsp,
-            "ramb36": folding.ramb36,
-            "room": room,
-        }
-        for layer, folding, room in zip(network.layers, foldings, rooms, strict=True)
-    ]
-
-
 def compile_network(options: argparse.Namespace) -> dict[str, Any]:
     """Write an element; returns what is to be told."""
     network = load(options)
-    target = int(options.clock / options.fps)
-    foldings = fold(network, target)
-    rooms, latency = between(network, foldings)
-    cycles = max(folding.cycles for folding in foldings)
     into = options.into or Path(network.name)
-    files = write(network, foldings, rooms)
-    data = [name for name in files if name.endswith(".mem")]
-    files |= element(network, cycles, latency, data, into.resolve())
+    files, found = compiled(network, int(options.clock / options.fps), into.resolve())
     into.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (into / name).write_text(text)
-    return {
-        "name": network.name,
-        "into": str(into),
-        "target_cycles": target,
-        "cycles": cycles,
-        "latency_cycles": latency,
-        "images_per_s": options.clock / cycles,
-        "clock_hz": options.clock,
-        "dsp": sum(folding.dsp for folding in foldings),
-        "ramb36_without_links": sum(folding.ramb36 for folding in foldings),
-        "layers": table(network, foldings, rooms),
-    }
+    rate = options.clock / found["cycles"]
+    return {**found, "into": str(into), "images_per_s": rate, "clock_hz": options.clock}
 
 
 def show_compiled(found: dict[str, Any]) -> None:
@@ -180,11 +158,42 @@ def judge(options: argparse.Namespace) -> dict[str, Any]:
     return {"name": network.name, "images": found}
 
 
+def draw_pictures(options: argparse.Namespace) -> dict[str, Any]:
+    """Draw pictures, the classes in turns; returns their names and classes."""
+    if options.count < 1 or (options.into.exists() and any(options.into.iterdir())):
+        message = (
+            f"{options.into}, {options.count} pictures: a folder that is new or empty, 1 or more"
+        )
+        raise argparse.ArgumentTypeError(message)
+    options.into.mkdir(parents=True, exist_ok=True)
+    rng, found = np.random.default_rng(options.seed), []
+    for number in range(options.count):
+        kind = number % len(CLASSES)
+        path = options.into / f"{number:04}-{CLASSES[kind]}.ppm"
+        path.write_bytes(ppm(draw(rng, kind, *options.size)))
+        found.append({"image": str(path), "class": kind, "name": CLASSES[kind]})
+    return {"images": found}
+
+
+COMMANDS = {"compile": compile_network, "run": judge, "draw": draw_pictures}
+
+
+def show(command: str, found: dict[str, Any]) -> None:
+    """Print what was done."""
+    if command == "compile":
+        show_compiled(found)
+    elif command == "run":
+        for one in found["images"]:
+            print(f"{one['class']:5}  {one['score']:.4f}  {one['image']}")
+    else:
+        print(f"{len(found['images'])} pictures, the first one {found['images'][0]['image']}")
+
+
 def main() -> int:
     """Run the command line; returns the exit code."""
     options = arguments()
     try:
-        found = compile_network(options) if options.command == "compile" else judge(options)
+        found = COMMANDS[options.command](options)
     except InfeasibleError as error:
         failure(error, "--fps and --clock say how quick it has to be")
         return IMPOSSIBLE
@@ -197,11 +206,7 @@ def main() -> int:
             print(text, end="")
             return GOOD
         options.json.write_text(text)
-    if options.command == "compile":
-        show_compiled(found)
-    else:
-        for one in found["images"]:
-            print(f"{one['class']:5}  {one['score']:.4f}  {one['image']}")
+    show(options.command, found)
     return GOOD
 
 

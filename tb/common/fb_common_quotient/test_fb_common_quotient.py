@@ -78,4 +78,4 @@ def test_quotients() -> None:
 
 def test_assertions() -> None:
     """A quotient of two or more is said."""
-    run(fires={"too_great": "fb_common_quotient"})
+    run(fires={"too_great": "in_range"})

@@ -10,6 +10,7 @@ import numpy as np
 
 import harness
 import players
+from forebay.dnn.draw import CLASSES, draw
 from forebay.dnn.fold import InfeasibleError, fold
 from forebay.dnn.layers import Factors, multiplier, packed, terms_of
 from forebay.dnn.network import (
@@ -24,8 +25,11 @@ from forebay.dnn.network import (
     Table,
     Window,
 )
+from forebay.dnn.read import read
+from forebay.dnn.shrink import shrink
 from forebay.dnn.times import between
 from forebay.dnn.write import write
+from forebay.filelist import ROOT
 from players import Case, words_pass  # noqa: F401
 from runner import BUILD
 
@@ -155,3 +159,20 @@ def test_networks() -> None:
     cases = [case(rng, number, harness.repeat(200, 20), folder) for number in numbers]
     sources = [folder / f"{case.module}.sv" for case in cases]
     players.simulate_cases(__file__, "fb_dnn_networks_bench", cases, sources=sources)
+
+
+def test_shapes() -> None:
+    """The network of ours judges drawings as its twin does; nearly all of them rightly."""
+    rng, folder, count = players.generator(), ROOT / "rtl/pe/shapes", harness.repeat(500, 40)
+    shapes, _ = read(folder / "shapes.onnx", "shapes")
+    kinds = [number % len(CLASSES) for number in range(count)]
+    images = np.array([shrink(draw(rng, kind, 96, 72), shapes.size) for kind in kinds])
+    judged = [shapes.judge(image) for image in images]
+    right = sum(number == kind for (number, _), kind in zip(judged, kinds, strict=True))
+    assert right >= 0.95 * count
+    due = [int(score.view(np.uint32)) << 16 | number for number, score in judged]
+    parameters = {"DataFolder": f'"{folder}"'}
+    case = Case(
+        "fb_dnn_shapes", parameters, packed(images, 8, 3), packed(due, 48, 1), (24, 48), files={}
+    )
+    players.simulate_cases(__file__, "fb_dnn_shapes_bench", [case])

@@ -11,6 +11,8 @@ pub enum DnnCommand {
     Compile(DnnCompileArgs),
     /// Judge images as the hardware does, bit by bit
     Run(DnnRunArgs),
+    /// Draw pictures of shapes as PPM files, which the network `shapes` tells apart
+    Draw(DnnDrawArgs),
 }
 
 /// Which network, and what it expects.
@@ -49,4 +51,20 @@ pub struct DnnRunArgs {
     /// PGM or PPM files of any size from the network's on
     #[arg(value_name = "IMAGE", required = true)]
     pub images: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct DnnDrawArgs {
+    /// Folder for them, new or empty
+    #[arg(value_name = "DIR")]
+    pub into: PathBuf,
+    /// How many; the classes come in turns
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub count: u32,
+    /// Pixels of a picture
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "2000x1495")]
+    pub size: String,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
 }

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub use dnn::{DnnCommand, DnnCompileArgs, DnnNetArgs, DnnRunArgs};
+pub use dnn::{DnnCommand, DnnCompileArgs, DnnDrawArgs, DnnNetArgs, DnnRunArgs};
 pub use faults::FaultArgs;
 use forebay_app::Exit;
 use forebay_driver::PciAddress;
