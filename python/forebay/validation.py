@@ -457,6 +457,34 @@ FIGURES = [
     ),
     *(
         Figure(
+            f"MobileNet-V1 1.0/224 in {cycles} cycles an image, {what} by the compiler",
+            f"≤ {most}",
+            "–",
+            "scripts/bench.py dnn",
+            "dnn",
+            lambda report, design=design, key=key: report["mobilenet"][design][key],
+            "{:g}",
+            at_most(most),
+        )
+        for design, cycles, what, key, most in (
+            ("B", "215,296", "DSP", "dsp", 1650),
+            ("B", "215,296", "RAMB36 without links", "ramb36_without_links", 1082),
+            ("C", "131,072", "DSP", "dsp", 3149),
+            ("C", "131,072", "RAMB36 without links", "ramb36_without_links", 1127),
+        )
+    ),
+    Figure(
+        "fresh drawings that the network `shapes` recognises, by its twin",
+        "≥ 98 %",
+        "–",
+        "scripts/bench.py dnn",
+        "dnn",
+        lambda report: 100 * report["shapes"]["share"],
+        "{:.2f} %",
+        at_least(98),
+    ),
+    *(
+        Figure(
             f"clock on ECP5-85, median of 3 seeds, {place}",
             f"≥ {least} MHz",
             "–",

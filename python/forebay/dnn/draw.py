@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws pictures of shapes, which a small network learns to tell apart, and a demo sends."""
+"""Draws pictures of shapes, which a small network learns to recognise."""
 
 from __future__ import annotations
 

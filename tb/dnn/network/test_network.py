@@ -163,13 +163,13 @@ def test_networks() -> None:
 
 def test_shapes() -> None:
     """The network of ours judges drawings as its twin does; nearly all of them rightly."""
-    rng, folder, count = players.generator(), ROOT / "rtl/pe/shapes", harness.repeat(500, 40)
+    rng, folder, count = players.generator(), ROOT / "rtl/pe/shapes", harness.repeat(500, 20, 25)
     shapes, _ = read(folder / "shapes.onnx", "shapes")
     kinds = [number % len(CLASSES) for number in range(count)]
     images = np.array([shrink(draw(rng, kind, 96, 72), shapes.size) for kind in kinds])
     judged = [shapes.judge(image) for image in images]
     right = sum(number == kind for (number, _), kind in zip(judged, kinds, strict=True))
-    assert right >= 0.95 * count
+    assert right >= 0.9 * count
     due = [int(score.view(np.uint32)) << 16 | number for number, score in judged]
     parameters = {"DataFolder": f'"{folder}"'}
     case = Case(

@@ -11,7 +11,7 @@ pub enum DnnCommand {
     Compile(DnnCompileArgs),
     /// Judge images as the hardware does, bit by bit
     Run(DnnRunArgs),
-    /// Draw pictures of shapes as PPM files, which the network `shapes` tells apart
+    /// Draw pictures of shapes as PPM files, which the network `shapes` recognises
     Draw(DnnDrawArgs),
 }
 
