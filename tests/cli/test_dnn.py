@@ -11,7 +11,7 @@ import networks
 import numpy as np
 import onnx
 import pytest
-from driving import BAD_INPUT, IMPOSSIBLE, Run
+from driving import BAD_INPUT, IMPOSSIBLE, ROOT, Run
 from scapy.utils import wrpcap
 from test_images import ppm
 from test_pipeline import capture, write
@@ -122,6 +122,37 @@ def test_classes_over_the_wire(forebay: Run, tmp_path: Path) -> None:
     ran.write_bytes(ppm(images[0]))
     judged = forebay("dnn", "run", path, ran, "-o", "json").report["images"]
     assert judged[0]["class"] == network.judge(shrink(images[0], network.size))[0]
+
+
+@pytest.mark.nightly
+def test_drawings_of_nine_megabytes(forebay: Run, tmp_path: Path) -> None:
+    """The pipeline of the project: two cameras' pictures in turns, all recorded with their classes."""
+    forebay("dnn", "draw", tmp_path / "drawn", "--count", 10)
+    network, _ = read(ROOT / "rtl/pe/shapes/shapes.onnx", "shapes")
+    pictures = [path.read_bytes() for path in sorted((tmp_path / "drawn").glob("*.ppm"))]
+    turns: dict[int, list] = {0: [], 1: []}
+    for number, picture in enumerate(pictures):
+        stream = number % 2
+        turns[stream] += capture(picture, stream, number, len(turns[stream]))
+    frames = [frame for pair in zip(*turns.values(), strict=True) for frame in pair]
+    for number, frame in enumerate(frames):
+        frame.time = number * 1e-6
+    wrpcap(str(tmp_path / "x.pcap"), frames)
+    keys = (ROOT / "pipelines/classify.toml").read_text().replace("../rtl", f"{ROOT}/rtl")
+    drive = "[[ssd]]\nimage = 'disk.img'\nsize = '1GiB'\n"
+    pipeline = write(tmp_path, f"{keys}\n[source]\nstreams = 2\n{drive}")
+    done = forebay("record", pipeline, "--pcap", tmp_path / "x.pcap", "-o", "json")
+    assert done.report["elements"][0]["status"] == {"skipped": 0, "misfits": 0}
+    listed = forebay("store", "ls", tmp_path / "disk.img", "-o", "json").report["objects"]
+    rows = {row["object"]: row for row in listed}
+    for number, picture in enumerate(pictures):
+        pixels = np.frombuffer(picture, np.uint8, offset=len(picture) - 2000 * 1495 * 3)
+        image = pixels.reshape(1495, 2000, 3)
+        due, score = network.judge(shrink(image, network.size))
+        row = rows[number]
+        assert (row["class"], row["score"]) == (due, pytest.approx(float(score)))
+        assert row["length"] == len(picture)
+    assert len({row["class"] for row in rows.values()}) >= 8
 
 
 def attribute(model: onnx.ModelProto, operator: str, name: str, value: object) -> None:

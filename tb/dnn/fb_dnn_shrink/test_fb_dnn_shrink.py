@@ -100,8 +100,9 @@ class Bench:
     async def packet(self) -> tuple[bool, bytes, int, int, bool]:
         """Take what leaves for a packet: whether an image begins, pixels, tag, TUSER, complete."""
         begins, pixels = False, b""
-        kind, tag = await with_timeout(self.words.get(), 20, "ms")
-        assert kind == PACKET
+        kind, word = await with_timeout(self.words.get(), 20, "ms")
+        stream, tag = divmod(word, 1 << spec.PACKET_TAG_BITS)
+        assert kind == PACKET and stream == self.extents[tag].stream % int(self.dut.Streams.value)
         while True:
             kind, word = await with_timeout(self.words.get(), 20, "ms")
             if kind == ENDS:
