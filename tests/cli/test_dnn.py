@@ -126,7 +126,7 @@ def test_classes_over_the_wire(forebay: Run, tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_drawings_of_nine_megabytes(forebay: Run, tmp_path: Path) -> None:
-    """The pipeline of the project: two cameras' pictures in turns, all recorded with their classes."""
+    """The pipeline of the project: pictures of two cameras in turns, recorded with classes."""
     forebay("dnn", "draw", tmp_path / "drawn", "--count", 10)
     network, _ = read(ROOT / "rtl/pe/shapes/shapes.onnx", "shapes")
     pictures = [path.read_bytes() for path in sorted((tmp_path / "drawn").glob("*.ppm"))]
