@@ -288,6 +288,38 @@ def test_files_that_are_no_networks(forebay: Run, tmp_path: Path) -> None:
     assert "no binary PGM or PPM file" in refused
 
 
+def test_damaged_files(tmp_path: Path) -> None:
+    """Bytes inverted, fields left out, numbers changed: read or refused, never anything else."""
+    good = networks.quantised(networks.short(), tmp_path)
+    rng, content = np.random.default_rng(5), good.read_bytes()
+    # Names and attributes, in front of and behind the weights, are where damage is read.
+    structure = [at for at in range(len(content)) if not 2_000 < at < len(content) - 9_000]
+    refused = 0
+    for number in range(100):
+        damaged = bytearray(content)
+        for at in rng.choice(structure, rng.integers(1, 4)):
+            damaged[at] = rng.integers(256) if number % 2 else damaged[at] ^ 1 << rng.integers(8)
+        (tmp_path / "damaged.onnx").write_bytes(damaged)
+        refused += is_refused(tmp_path / "damaged.onnx")
+    for node in range(len(onnx.load(good).graph.node)):
+        for what in ("input", "attribute", "output"):
+            model = onnx.load(good)
+            if field := getattr(model.graph.node[node], what):
+                del field[rng.integers(len(field))]
+            onnx.save(model, tmp_path / "damaged.onnx")
+            refused += is_refused(tmp_path / "damaged.onnx")
+    assert refused > 90
+
+
+def is_refused(path: Path) -> bool:
+    """Return whether a file is refused."""
+    try:
+        read(path, "net")
+    except ModelError:
+        return True
+    return False
+
+
 def test_one_scale_for_all_weights_is_told(tmp_path: Path) -> None:
     """It can be compiled, and costs accuracy."""
     path = networks.quantised(networks.short(), tmp_path, per_channel=False)

@@ -842,5 +842,21 @@ def read(path: Path, name: str, divide: float = 255.0) -> tuple[Network, list[st
     version = versions.get("", versions.get("ai.onnx", 0))
     if not OPSETS[0] <= version <= OPSETS[1]:
         raise ModelError(where, f"opset {version}", f"opsets {OPSETS[0]} to {OPSETS[1]} are read")
-    reader = Reader(model, name, divide)
-    return reader.walk(), reader.warnings
+    return _walked(model, name, divide)
+
+
+def _walked(model: onnx.ModelProto, name: str, divide: float) -> tuple[Network, list[str]]:
+    at = "graph"
+    try:
+        reader = Reader(model, name, divide)
+        at = f"behind tensor {reader.at}"
+        try:
+            return reader.walk(), reader.warnings
+        finally:
+            at = f"behind tensor {reader.at}"
+    except ModelError:
+        raise
+    # What an operator lacks, constants of other shapes, types that do not go together.
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"it is not as ONNX defines it ({type(error).__name__}: {error})"
+        raise ModelError(at, what, "export it again") from None
