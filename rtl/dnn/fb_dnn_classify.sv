@@ -81,7 +81,8 @@ module fb_dnn_classify
   ) u_shrink (
       .clk,
       .rst,
-      .s_axis_object_tvalid(s_axis_object_tvalid && m_axis_object_tready),
+      // It looks at a packet's first beat before it takes it, as may the element behind.
+      .s_axis_object_tvalid(s_axis_object_tvalid && (m_axis_object_tready || !shrink_ready)),
       .s_axis_object_tready(shrink_ready),
       .s_axis_object_tdata,
       .s_axis_object_tkeep,

@@ -6,10 +6,10 @@
 //              becomes Size x Size, each pixel of three channels. Rows leave as soon as they are
 //              complete. Objects may come in several packets, between those of other streams: what is
 //              known of an image is kept by the lowest bits of its stream's number.
-// Output:      for each packet PACKET_BEGINS, with its TID and above it its stream; IMAGE_BEGINS, when the header has been read
-//              and fits; IMAGE_PIXELS, four pixels, the first one lowest, row by row; PACKET_ENDS, in
-//              the lowest bit whether an image is complete (all of it came, and nothing behind it),
-//              above it TUSER of the packet.
+// Output:      for each packet PACKET_BEGINS, with its TID and above it its stream; IMAGE_BEGINS, when
+//              the header has been read and fits; IMAGE_PIXELS, four pixels, the first one lowest, row
+//              by row; PACKET_ENDS, in the lowest bit whether an image is complete (all of it came, and
+//              nothing behind it), above it TUSER of the packet.
 // Handshake:   valid/ready.
 // Latency:     an image begins 3 cycles for each byte of its header after its first beat, and 65 to 69;
 //              a row leaves 24 to 34 cycles after the beat that completes it.

@@ -71,7 +71,8 @@ module fb_dnn_taps #(
       sum = '0;
       if (moves && there_q[0]) begin
         for (int tap = 0; tap < int'(Taps); tap++) begin
-          products_q[tap] <= 17'($signed({1'b0, data_q[tap][lane]}) * $signed(weights[tap][lane]));
+          products_q[tap] <= 17'($signed({1'b0, data_q[tap][lane]})) *
+              17'($signed(weights[tap][lane]));
         end
       end
       if (moves && there_q[1]) begin

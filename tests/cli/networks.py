@@ -41,7 +41,9 @@ class Net:
         self.nodes.append(node)
         self.at = f"{name}_out"
 
-    def convolution(self, kind: str, outputs: int, stride: int, kernel: int = 3) -> None:
+    def convolution(
+        self, kind: str, outputs: int, stride: int, kernel: int = 3, *, relu: bool = True
+    ) -> None:
         """Add a convolution, depthwise (dw), pointwise (pw) or full, and ReLU."""
         kernel = 1 if kind == "pw" else kernel
         group = self.channels if kind == "dw" else 1
@@ -55,7 +57,8 @@ class Net:
         names = self.constant(weights), self.constant(bias)
         shared = {"strides": [stride] * 2, "pads": around, "kernel_shape": [kernel] * 2}
         self.add("Conv", *names, group=group, **shared)
-        self.add("Relu")
+        if relu:
+            self.add("Relu")
         self.channels = outputs
 
     def classes(self, count: int) -> None:

@@ -51,6 +51,74 @@ def test_each_layer_is_onnxruntimes(tmp_path: Path, *, signed: bool) -> None:
     assert differ <= 1e-5 * count
 
 
+def with_pools(net: networks.Net) -> None:
+    """Add maxima with pixels around, and values between bounds."""
+    net.convolution("conv", 8, 1)
+    net.add("MaxPool", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    net.convolution("pw", 12, 1)
+    net.add("AveragePool", kernel_shape=[net.size // 2] * 2)
+    net.add("Flatten")
+
+
+def with_arithmetic(net: networks.Net) -> None:
+    """Add constants and factors behind a layer with other channels, and bounds of both signs."""
+    net.convolution("conv", 6, 2, relu=False)
+    net.add("Mul", net.constant(np.float32(1.7)))
+    shifts = net.rng.normal(size=(6, 1, 1)).astype(np.float32)
+    net.add("Add", net.constant(shifts))
+    net.add("Clip", net.constant(np.float32(-0.8)), net.constant(np.float32(0.9)))
+    net.add("ReduceMean", axes=[2, 3], keepdims=0)
+    weights = net.rng.normal(size=(6, 7)).astype(np.float32)
+    net.add("Gemm", net.constant(weights), net.constant(np.zeros(7, np.float32)))
+
+
+def with_products(net: networks.Net) -> None:
+    """Add a matrix over a whole image, in the order of its values, and what is added to that."""
+    net.convolution("conv", 3, 2, kernel=5)
+    net.add("Flatten")
+    inputs = 3 * (net.size // 2) ** 2
+    weights = net.rng.normal(size=(inputs, 9)) / np.sqrt(inputs)
+    net.add("MatMul", net.constant(weights.astype(np.float32)))
+    net.add("Add", net.constant(net.rng.normal(size=9).astype(np.float32)))
+    net.channels = 9
+
+
+def with_normalisation(net: networks.Net) -> None:
+    """Add a normalisation behind a maximum, where no product takes it in."""
+    net.convolution("conv", 5, 1)
+    net.add("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
+    names = [net.constant(net.rng.uniform(0.2, 2, 5).astype(np.float32)) for _ in range(4)]
+    net.add("BatchNormalization", *names)
+    net.add("Relu")
+    net.add("GlobalAveragePool")
+    net.add("Flatten")
+
+
+KINDS = [with_pools, with_arithmetic, with_products, with_normalisation]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("signed", [False, True])
+def test_other_layers(tmp_path: Path, kind: Callable, *, signed: bool) -> None:
+    """What MobileNet does not have: the classes' values are onnxruntime's, or next to them."""
+    net = networks.Net(16, seed=4)
+    kind(net)
+    path = networks.quantised(net, tmp_path, signed=signed)
+    network, _ = read(path, "net")
+    model = onnx.load(path)
+    last = next(node for node in reversed(model.graph.node) if node.op_type == "QuantizeLinear")
+    constants = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+    scale, zero = (constants[name] for name in last.input[1:3])
+    theirs = networks.session(path.read_bytes())
+    off = []
+    for image in networks.pictures(40, 16, 21):
+        found = network.values(image)[-1].ravel().astype(int) - (128 if signed else 0)
+        due = theirs.run(None, networks.given(image))[0].ravel() / scale + zero
+        off.append(np.abs(found - np.rint(due)))
+    assert np.max(off) <= 2 and np.mean(off) < 0.02
+    assert len(np.unique(found)) > 1
+
+
 def test_classes_are_onnxruntimes(tmp_path: Path) -> None:
     """Of whole networks at most one class in 1,000 differs; no class has most of the images."""
     path = networks.quantised(networks.short(), tmp_path)
@@ -244,6 +312,11 @@ REFUSED: dict[str, tuple[Callable[[onnx.ModelProto], object], str]] = {
         "dilations [2, 2]; 1 is possible",
     ),
     "groups": (lambda model: attribute(model, "Conv", "group", 3), "group 3; 1, or a group"),
+    "channels in the last dimension": (shaped(1, 32, 32, 3), "channels are the last dimension"),
+    "values of another type": (
+        lambda model: attribute(model, "QuantizeLinear", "block_size", 4),
+        "a scale a block",
+    ),
     "padding beyond the kernel": (
         lambda model: attribute(model, "Conv", "pads", [3, 3, 3, 3]),
         "pads [3, 3, 3, 3]",
@@ -280,6 +353,8 @@ def test_files_that_are_no_networks(forebay: Run, tmp_path: Path) -> None:
     assert "layer table: 22 cycles an image, it takes 1024 at least" in slow
     for words, told in (
         (("--name", "Net!"), "name 'Net!'"),
+        (("--name", "link"), "rtl/dnn/fb_dnn_link.sv is called so"),
+        (("--divide", "nan"), "'NaN': a number from"),
         (("--clock", "200"), "'200': a clock from 1MHz to 2GHz"),
     ):
         assert told in forebay("dnn", "compile", good, *words, code=BAD_INPUT).complaint
@@ -318,6 +393,13 @@ def is_refused(path: Path) -> bool:
     except ModelError:
         return True
     return False
+
+
+def test_networks_that_no_element_can_have(forebay: Run, tmp_path: Path) -> None:
+    """Images that the scaler does not make."""
+    path = networks.quantised(networks.short(size=34), tmp_path)
+    answer = forebay("dnn", "compile", path, code=BAD_INPUT)
+    assert "images of 34 x 34 pixels" in answer.complaint
 
 
 def test_one_scale_for_all_weights_is_told(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from forebay.dnn.compiled import compiled
 from forebay.dnn.draw import CLASSES, draw, ppm
+from forebay.dnn.element import judges_images
 from forebay.dnn.fold import InfeasibleError
 from forebay.dnn.shrink import SIDE_MOST, shrink
 from forebay.store.tell import BAD_INPUT, GOOD, IMPOSSIBLE, failure, guarded, needed, warn
@@ -21,6 +22,8 @@ from forebay.store.tell import BAD_INPUT, GOOD, IMPOSSIBLE, failure, guarded, ne
 if TYPE_CHECKING:
     from forebay.dnn.network import Network
 
+# Of a PGM or PPM file: kind, width, height; comments may stand between them.
+HEADER = rb"(P[56])(?:\s|#[^\n]*\n)+(\d+)(?:\s|#[^\n]*\n)+(\d+)(?:\s|#[^\n]*\n)+255\s"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 CLOCK_HZ = 200e6
 IMAGES_A_SECOND = 676.0
@@ -34,6 +37,17 @@ def rate(text: str) -> float:
         number = 0.0
     if not 0 < number < 1e9:
         raise argparse.ArgumentTypeError(f"'{text}': images a second, for example 676")
+    return number
+
+
+def divisor(text: str) -> float:
+    """Read `255`, what pixels are divided by."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 1e-6 <= number <= 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}': a number from 1e-6 to 1e6, as 255")
     return number
 
 
@@ -75,7 +89,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         command.add_argument("--name", help="the network's name; default: that of the file")
         command.add_argument(
             "--divide",
-            type=float,
+            type=divisor,
             default=255.0,
             help="the graph expects pixels divided by this; default 255",
         )
@@ -98,6 +112,7 @@ def load(options: argparse.Namespace) -> Network:
         raise argparse.ArgumentTypeError(message)
     network, warnings = reader.read(options.net, name, options.divide)
     warn(warnings)
+    judges_images(network)
     return network
 
 
@@ -106,6 +121,7 @@ def compile_network(options: argparse.Namespace) -> dict[str, Any]:
     network = load(options)
     into = options.into or Path(network.name)
     files, found = compiled(network, int(options.clock / options.fps), into.resolve())
+    warn(found["warnings"])
     into.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (into / name).write_text(text)
@@ -138,7 +154,7 @@ def show_compiled(found: dict[str, Any]) -> None:
 def image(path: Path) -> np.ndarray:
     """Read a binary PGM or PPM file, (height, width, 3)."""
     data = path.read_bytes()
-    found = re.match(rb"(P[56])(?:\s|#[^\n]*\n)+(\d+)(?:\s|#[^\n]*\n)+(\d+)\s+255\s", data)
+    found = re.match(HEADER, data)
     channels = {b"P5": 1, b"P6": 3}[found[1]] if found else 0
     if not found or len(data) - found.end() != int(found[2]) * int(found[3]) * channels:
         message = f"{path}: no binary PGM or PPM file of 8 bits; `convert IN -depth 8 OUT.ppm`"

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forebay.dnn.element import element
+from forebay.dnn.element import element, is_ours, judges_images
 from forebay.dnn.fold import fold
 from forebay.dnn.times import between
 from forebay.dnn.write import write
+from forebay.filelist import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from forebay.dnn.network import Network
+
+ROOM = 4096  # words that a link can hold
 
 
 def compiled(network: Network, target: int, into: Path) -> tuple[dict[str, str], dict[str, Any]]:
@@ -38,9 +41,20 @@ def compiled(network: Network, target: int, into: Path) -> tuple[dict[str, str],
     ------
     InfeasibleError
         A layer cannot be that quick.
+    ValueError
+        No element can have the network.
     """
+    judges_images(network)
+    if taken := is_ours(network.name, into):
+        message = (
+            f"name {network.name}: {taken.relative_to(ROOT)} is called so; give --name another"
+        )
+        raise ValueError(message)
     foldings = fold(network, target)
     rooms, latency = between(network, foldings)
+    full = [layer.name for layer, room in zip(network.layers, rooms, strict=True) if room > ROOM]
+    warnings = [f"{name}: {ROOM} words have room behind it, more would wait" for name in full]
+    rooms = tuple(min(room, ROOM) for room in rooms)
     cycles = max(folding.cycles for folding in foldings)
     files = write(network, foldings, rooms)
     data = [name for name in files if name.endswith(".mem")]
@@ -69,4 +83,5 @@ def compiled(network: Network, target: int, into: Path) -> tuple[dict[str, str],
         "dsp": sum(folding.dsp for folding in foldings),
         "ramb36_without_links": sum(folding.ramb36 for folding in foldings),
         "layers": layers,
+        "warnings": warnings,
     }

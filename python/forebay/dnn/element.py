@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from forebay.dnn.network import Network
 
+SIZES = (32, 256)  # pixels of a side that the scaler makes
 MORE_IMAGES = 2  # that have a place, beside one of each stream
 MODULE = """\
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
@@ -173,6 +174,30 @@ bits = [31, 0]
 description = "Objects that were no image which fits, or not all of one"
 bits = [63, 32]
 """
+
+
+def judges_images(network: Network) -> None:
+    """Look whether an element can have the network.
+
+    Raises
+    ------
+    ValueError
+        Its images are none that the scaler makes.
+    """
+    size, channels = network.size, network.layers[0].channels
+    if channels != 3 or size % 4 or not SIZES[0] <= size <= SIZES[1]:
+        message = f"network {network.name}: images of {size} x {size} pixels, {channels} channels; "
+        message += f"the scaler makes {SIZES[0]} to {SIZES[1]} pixels, a multiple of 4, 3 channels"
+        raise ValueError(message)
+
+
+def is_ours(name: str, into: Path) -> Path | None:
+    """Return a module of the project that has one of the names of a network's modules, if any."""
+    for kind in ("dnn", "pe"):
+        for path in (ROOT / "rtl").rglob(f"fb_{kind}_{name}.sv"):
+            if path.parent != into:
+                return path
+    return None
 
 
 def _listed(names: Iterable[str]) -> str:

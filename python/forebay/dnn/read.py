@@ -42,6 +42,9 @@ CLASSES = (2, 65_534)
 SIDES = (2, 256)  # pixels of a side of the image
 FILE_BYTES = 512 << 20
 KERNELS = (1, 2, 3, 5, 7)
+INPUTS_MOST = (2**29 - 1) // (255 * 128)  # of an output: its sums have 30 bits
+NO_SHIFT = 32  # of channels whose multiplier is zero
+SAME = 1e-6  # scales that differ by less are the same
 QUANTISE = "quantise it first, with onnxruntime's quantize_static (QDQ) or Brevitas"
 
 
@@ -113,8 +116,9 @@ class Reader:
         self.layers: list[Layer] = []
         self.warnings: list[str] = []
         self.constants = {one.name: self._array(one) for one in self.graph.initializer}
-        self.grids: dict[str, Grid] = {}
+        # Of constants that are quantised: integers, without their zero point, and scales.
         self.weights: dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]] = {}
+        self.asymmetric: dict[str, int] = {}
         self.classified = False
         self.state: State
         self.size, self.channels, self.last = self._input()
@@ -153,7 +157,7 @@ class Reader:
             raise ModelError(where, f"shape {shape}", "fix it, to [1, 3, 224, 224] for instance")
         if shape[0] != 1:
             raise ModelError(where, f"a batch of {shape[0]}", "export it with a batch of 1")
-        last = shape[3] in (1, 3) and shape[1] == shape[2]
+        last = shape[3] in (1, 3) and shape[1] == shape[2] and shape[1] not in (1, 3)
         channels, height, width = (shape[3], *shape[1:3]) if last else shape[1:]
         if channels not in (1, 3) or height != width or not SIDES[0] <= height <= SIDES[1]:
             raise ModelError(
@@ -223,26 +227,19 @@ class Reader:
         return factors.reshape(shape)
 
     def _know_weights(self, node: onnx.NodeProto, whole: NDArray) -> None:
-        scale, zero = self._quantisation(node)
+        scale, zero = (self._along(node, one, whole) for one in self._quantisation(node))
+        self._keep(node, whole.astype(np.int64), scale, zero.astype(np.int64))
+
+    def _keep(self, node: onnx.NodeProto, whole: NDArray, scale: NDArray, zero: NDArray) -> None:
         if np.any(zero):
-            raise ModelError(
-                self._name(node),
-                f"zero point {zero.ravel()[np.flatnonzero(zero)[0]]} of weights",
-                "quantise weights symmetrically, to int8",
-            )
-        spread = self._along(node, scale, whole)
-        self.weights[node.output[0]] = whole.astype(np.int64), spread
+            self.asymmetric[node.output[0]] = int(zero.ravel()[np.flatnonzero(zero)[0]])
+        self.weights[node.output[0]] = whole - zero, scale
 
     def _know_quant(self, node: onnx.NodeProto) -> None:
         values = self.constants[node.input[0]].astype(np.float32)
         scale, zero, low, high = self._quant(node)
-        if np.any(zero):
-            raise ModelError(
-                self._name(node), f"zero point {zero} of weights", "quantise them symmetrically"
-            )
-        scale = np.asarray(scale, np.float32)
-        whole = np.clip(np.rint(values / scale), low, high)
-        self.weights[node.output[0]] = whole.astype(np.int64), scale
+        whole = np.clip(np.rint(values / scale) + zero, low, high)
+        self._keep(node, whole.astype(np.int64), scale, np.array(zero))
 
     def _name(self, node: onnx.NodeProto) -> str:
         return f"{node.op_type} {node.name or node.output[0]}"
@@ -254,6 +251,9 @@ class Reader:
         name = node.input[number] if number < len(node.input) else ""
         if name in self.constants:
             return self.constants[name]
+        if name in self.weights:
+            whole, scale = self.weights[name]
+            return (whole * scale).astype(np.float32)
         raise ModelError(
             self._name(node), f"{what} {name!r} is no initialiser", "export the model with weights"
         )
@@ -266,10 +266,16 @@ class Reader:
         return scale
 
     def _quantisation(self, node: onnx.NodeProto) -> tuple[NDArray[np.float32], NDArray[Any]]:
-        scale = self._scale(node, 1)
+        scale, attributes = self._scale(node, 1), self._attributes(node)
+        if attributes.get("block_size", 0):
+            raise ModelError(self._name(node), "a scale a block", "one, or one a channel")
         if len(node.input) > 2 and node.input[2]:
             return scale, np.asarray(self._constant(node, 2, "zero point"))
-        return scale, np.zeros(scale.shape, np.uint8)
+        kinds = {0: np.uint8, TensorProto.UINT8: np.uint8, TensorProto.INT8: np.int8}
+        kind = attributes.get("output_dtype", 0)
+        if kind not in kinds:
+            raise ModelError(self._name(node), f"output_dtype {kind}", "quantise to uint8 or int8")
+        return scale, np.zeros(scale.shape, kinds[kind])
 
     def _quant(self, node: onnx.NodeProto) -> tuple[NDArray[np.float32], int, int, int]:
         """Return scale, zero point and range of a node of QONNX."""
@@ -326,6 +332,11 @@ class Reader:
             return self.state.grid
         raise self._refuse_state(node)
 
+    @property
+    def _channels(self) -> int:
+        """Channels of what is there now, also of a layer that is not complete."""
+        return self.state.scale.size if isinstance(self.state, Sums) else self.depth
+
     def _named(self, kind: str) -> str:
         return f"{kind}{len(self.layers)}"
 
@@ -358,7 +369,7 @@ class Reader:
     def _Quant(self, node: onnx.NodeProto) -> None:
         scale, zero, low, high = self._quant(node)
         shift = 128 if low < 0 else 0
-        if scale.size not in (1, self.depth):
+        if scale.size not in (1, self._channels):
             raise ModelError(self._name(node), f"{scale.size} scales", "one, or one a channel")
         self._onto(node, Grid(scale.ravel(), zero + shift, low + shift, high + shift))
 
@@ -374,30 +385,30 @@ class Reader:
         elif isinstance(state, Sums):
             self._put(state.make(self._factors(node, state, grid)))
         elif not np.array_equal(state.grid.scale, grid.scale) or state.grid.zero != grid.zero:
-            self._requantise(node, state.grid, grid)
+            sums = self._as_sums(state.grid)
+            self._put(sums.make(self._factors(node, sums, grid)))
         elif (grid.low, grid.high) != (state.grid.low, state.grid.high):
             self._bound(node, grid.low, grid.high)
         self.state = Quantised(grid, real=True)
 
-    def _requantise(self, node: onnx.NodeProto, old: Grid, new: Grid) -> None:
-        """Put a layer that changes the grid, and nothing else."""
+    def _as_sums(self, grid: Grid) -> Sums:
+        """Return a layer that takes values on a grid as they are."""
         ones = np.ones((1, self.depth), np.int8)
-        scale = np.broadcast_to(old.scale, self.depth).astype(np.float64)
-        whole = np.full(self.depth, -old.zero, np.int64)
+        scale = np.broadcast_to(grid.scale, self.depth).astype(np.float64)
+        whole = np.full(self.depth, -grid.zero, np.int64)
 
         def make(factors: Factors) -> Layer:
             name = self._named("rescale")
             return Depthwise(name, self.side, self.depth, factors, Window(), ones)
 
-        sums = Sums(make, scale, whole, np.zeros(self.depth))
-        self._put(make(self._factors(node, sums, new)))
+        return Sums(make, scale, whole, np.zeros(self.depth))
 
     def _factors(self, node: onnx.NodeProto, sums: Sums, grid: Grid) -> Factors:
         """Return the factors with which sums become values on a grid."""
         # As onnxruntime does it: the scales' quotient is a float32.
         ratios = (sums.scale.astype(np.float32) / grid.scale.astype(np.float32)).astype(np.float32)
         try:
-            pairs = [layers.multiplier(abs(ratio)) if ratio else (0, 1) for ratio in ratios]
+            pairs = [layers.multiplier(abs(ratio)) if ratio else (0, NO_SHIFT) for ratio in ratios]
         except ValueError as error:
             raise ModelError(self._name(node), str(error), "quantise it anew") from None
         mantissas = np.array([mantissa for mantissa, _ in pairs], np.int64)
@@ -408,18 +419,23 @@ class Reader:
         offsets = offsets + np.array([round(float(one)) for one in added], object)
         if any(abs(one) >= 2 ** (layers.OFFSET_BITS - 1) for one in offsets):
             raise ModelError(self._name(node), "a bias is too large for its scale", "quantise anew")
-        low, high = self._bounds(sums, grid)
+        low, high = self._bounds(node, sums, grid)
         return Factors(mantissas, offsets.astype(np.int64), shifts, grid.zero, low, high)
 
-    def _bounds(self, sums: Sums, grid: Grid) -> tuple[int, int]:
+    def _bounds(self, node: onnx.NodeProto, sums: Sums, grid: Grid) -> tuple[int, int]:
         """Return the least and the greatest value on a grid, of what is clipped before."""
-        low, high = grid.low, grid.high
-        scale = float(grid.scale.max())
-        if np.isfinite(sums.low):
-            low = max(low, round(np.float32(sums.low) / scale) + grid.zero)
-        if np.isfinite(sums.high):
-            high = min(high, round(np.float32(sums.high) / scale) + grid.zero)
-        return min(low, high), high
+        bounds = [grid.low, grid.high]
+        for number, bound in enumerate((sums.low, sums.high)):
+            if bound != 0 and np.isfinite(bound) and grid.scale.size > 1:
+                raise ModelError(
+                    self._name(node),
+                    f"bound {bound:g} with a scale a channel",
+                    "one for the tensor",
+                )
+            if np.isfinite(bound):
+                whole = round(np.float32(bound) / float(grid.scale[0])) + grid.zero
+                bounds[number] = min(max(whole, grid.low), grid.high)
+        return min(bounds), bounds[1]
 
     def _bound(self, node: onnx.NodeProto, low: int, high: int) -> None:
         """Keep the values of the last layer within bounds."""
@@ -427,20 +443,35 @@ class Reader:
         if isinstance(last, Table):
             self.layers[-1] = replace(last, values=np.clip(last.values, low, high))
         elif isinstance(last, Summing):
-            bounded = replace(
-                last.factors, low=max(last.factors.low, low), high=min(last.factors.high, high)
-            )
+            # Of two bounds the second one counts.
+            before = last.factors
+            least, most = max(before.low, low), min(before.high, high)
+            bounded = replace(before, low=min(least, high), high=max(most, low))
             self.layers[-1] = replace(last, factors=bounded)
         else:
             raise ModelError(self._name(node), f"it is behind {last.name}", "put it in front")
 
     # ------------------------------------------------------------------------------------- products
 
-    def _known(self, node: onnx.NodeProto, number: int) -> tuple[NDArray, NDArray]:
+    def _known(self, node: onnx.NodeProto, number: int, axis: int) -> tuple[NDArray, NDArray]:
+        """Return weights and their scales, one for each output, which lie along an axis."""
         name = node.input[number]
         if name not in self.weights:
             raise ModelError(self._name(node), f"weights {name} are not quantised", QUANTISE)
+        if name in self.asymmetric:
+            raise ModelError(
+                self._name(node),
+                f"zero point {self.asymmetric[name]} of weights",
+                "quantise weights symmetrically, to int8",
+            )
         whole, scale = self.weights[name]
+        lies = scale.ndim == whole.ndim and scale.shape[axis] == scale.size
+        if scale.size > 1 and not lies:
+            raise ModelError(
+                self._name(node),
+                f"scales of shape {scale.shape}",
+                "one for each output is possible",
+            )
         if whole.min(initial=0) < -128 or whole.max(initial=0) > 127:
             raise ModelError(self._name(node), "weights beyond int8", "quantise weights to int8")
         if not np.any(whole):
@@ -449,13 +480,20 @@ class Reader:
             self.warnings.append(f"{self._name(node)}: one scale for all weights costs accuracy")
         return whole, scale
 
-    def _bias(self, node: onnx.NodeProto, number: int, outputs: int) -> tuple[NDArray, NDArray]:
-        """Return a bias as integers, at the scale of the sums, and as real numbers."""
+    def _bias(
+        self, node: onnx.NodeProto, number: int, due: NDArray[np.float64]
+    ) -> tuple[NDArray, NDArray]:
+        """Return a bias as integers, where its scale is that of the sums, or as real numbers."""
+        outputs = due.size
         whole, real = np.zeros(outputs, np.int64), np.zeros(outputs)
         if len(node.input) > number and node.input[number]:
             name = node.input[number]
             if name in self.weights:
-                whole = self.weights[name][0].ravel()
+                values, scale = self.weights[name]
+                if np.allclose(scale.astype(float).ravel(), due, rtol=SAME, atol=0):
+                    whole = values.ravel()
+                else:
+                    real = (values * scale.astype(float)).ravel()
             else:
                 real = self._constant(node, number, "bias").astype(np.float64).ravel()
         if whole.size != outputs or real.size != outputs:
@@ -463,8 +501,8 @@ class Reader:
         return whole, real
 
     def _Conv(self, node: onnx.NodeProto) -> None:
-        grid = self._real(node)
-        whole, scale = self._known(node, 1)
+        grid = self._channels_first(node)
+        whole, scale = self._known(node, 1, 0)
         outputs, per_group, height, width = whole.shape
         attributes = self._attributes(node)
         where, group = self._name(node), attributes.get("group", 1)
@@ -481,9 +519,10 @@ class Reader:
             raise ModelError(where, f"{per_group} channels", f"{self.depth} come")
         window = replace(self._window(node, attributes, height), around=grid.zero)
         taps = whole.reshape(outputs, per_group, -1)
-        bias, real = self._bias(node, 2, outputs)
-        bias = bias - grid.zero * taps.sum(axis=(1, 2))
+        self._limit(node, taps[0].size)
         scale = self._sum_scale(node, grid, scale, outputs, depthwise=depthwise)
+        bias, real = self._bias(node, 2, scale)
+        bias = bias - grid.zero * taps.sum(axis=(1, 2))
         if depthwise:
             weights = taps[:, 0].T.astype(np.int8)
             kind, name = Depthwise, self._named("depthwise")
@@ -496,6 +535,20 @@ class Reader:
             return kind(name, side, depth, factors, window, weights)
 
         self.state = Sums(make, scale, bias, real)
+
+    def _limit(self, node: onnx.NodeProto, inputs: int) -> None:
+        if inputs > INPUTS_MOST:
+            raise ModelError(
+                self._name(node), f"{inputs} inputs of an output", f"{INPUTS_MOST} are possible"
+            )
+
+    def _channels_first(self, node: onnx.NodeProto) -> Grid:
+        """Return the grid of an image that comes, as ONNX's convolutions and pools want it."""
+        if self.last:
+            raise ModelError(
+                self._name(node), "channels are the last dimension", "transpose in front of it"
+            )
+        return self._real(node)
 
     def _sum_scale(
         self, node: onnx.NodeProto, grid: Grid, weights: NDArray, outputs: int, *, depthwise: bool
@@ -551,9 +604,9 @@ class Reader:
     def _dense(self, node: onnx.NodeProto, *, transposed: bool) -> None:
         """Take a fully connected layer: a convolution whose square is the whole image."""
         grid = self._real(node)
-        whole, scale = self._known(node, 1)
-        if whole.ndim != 2:
-            raise ModelError(self._name(node), f"weights of {whole.ndim} dimensions", "2 are due")
+        if node.input[1] in self.weights and self.weights[node.input[1]][0].ndim != 2:
+            raise ModelError(self._name(node), "weights are no matrix", "two dimensions are due")
+        whole, scale = self._known(node, 1, 0 if transposed else 1)
         weights = whole if transposed else whole.T
         outputs, inputs = weights.shape
         side, depth = self.side, self.depth
@@ -562,15 +615,16 @@ class Reader:
         # What is flattened has the order of the image's dimensions.
         order = (outputs, side * side, depth) if self.last else (outputs, depth, side * side)
         taps = weights.reshape(order) if self.last else weights.reshape(order).swapaxes(1, 2)
-        bias, real = self._bias(node, 2, outputs)
-        bias = bias - grid.zero * weights.sum(axis=1)
+        self._limit(node, inputs)
         scale = self._sum_scale(node, grid, scale, outputs, depthwise=False)
+        bias, real = self._bias(node, 2, scale)
+        bias = bias - grid.zero * weights.sum(axis=1)
         window, name = Window(side, around=grid.zero), self._named("dense")
 
         def make(factors: Factors) -> Layer:
             return Convolution(name, side, depth, factors, window, taps.astype(np.int8))
 
-        self.state = Sums(make, scale, bias, real)
+        self.state, self.flat = Sums(make, scale, bias, real), True
 
     # ---------------------------------------------------------------------------------------- pools
 
@@ -586,12 +640,16 @@ class Reader:
         self.state = Sums(make, scale, whole, np.zeros(depth))
 
     def _GlobalAveragePool(self, node: onnx.NodeProto) -> None:
+        self._channels_first(node)
         self._average(node)
 
     def _AveragePool(self, node: onnx.NodeProto) -> None:
-        kernel = list(self._attributes(node).get("kernel_shape", []))
-        pads = self._attributes(node).get("pads", [0])
-        if kernel != [self.side, self.side] or any(pads):
+        self._channels_first(node)
+        attributes = self._attributes(node)
+        kernel, pads = list(attributes.get("kernel_shape", [])), attributes.get("pads", [0])
+        plain = attributes.get("auto_pad", b"NOTSET") in (b"NOTSET", b"VALID")
+        plain = plain and all(one == 1 for one in attributes.get("dilations", [1]))
+        if kernel != [self.side, self.side] or any(pads) or not plain:
             raise ModelError(
                 self._name(node), f"kernel {kernel}, pads {pads}", "one of the whole image"
             )
@@ -605,10 +663,13 @@ class Reader:
         if {int(axis) % 4 for axis in axes or []} != due:
             raise ModelError(self._name(node), f"axes {axes}", f"rows and columns, {sorted(due)}")
         self._average(node)
+        self.flat = not self._attributes(node).get("keepdims", 1)
 
     def _MaxPool(self, node: onnx.NodeProto) -> None:
         if not isinstance(self.state, Quantised):
             raise self._refuse_state(node)
+        if self.state.real:
+            self._channels_first(node)
         attributes = self._attributes(node)
         kernel = attributes["kernel_shape"]
         if len(set(kernel)) != 1 or kernel[0] not in KERNELS:
@@ -656,7 +717,7 @@ class Reader:
             ends = Sums(
                 lambda factors: self.layers[-1], np.ones(1), np.zeros(1), np.zeros(1), low, high
             )
-            least, most = self._bounds(ends, state.grid)
+            least, most = self._bounds(node, ends, state.grid)
             self._bound(node, least, most)
         else:
             raise self._refuse_state(node)
@@ -664,33 +725,31 @@ class Reader:
     def _channelwise(self, node: onnx.NodeProto, values: NDArray[Any]) -> NDArray[np.float32]:
         """Return a constant with one number for each channel."""
         flat = np.asarray(values, np.float32)
-        axis = -1 if self.last or self.flat or (flat.ndim == 1 and flat.size > 1) else -3
-        lone = flat.size == 1
+        axis = -1 if self.last or self.flat else -3
+        channels, lone = self._channels, flat.size == 1
         if not lone and (
-            flat.size != self.depth or flat.ndim < -axis or flat.shape[axis] != self.depth
+            flat.size != channels or flat.ndim < -axis or flat.shape[axis] != channels
         ):
             raise ModelError(
                 self._name(node),
                 f"a constant of shape {flat.shape}",
                 "one number, or one a channel",
             )
-        return np.broadcast_to(flat.ravel(), self.depth)
+        return np.broadcast_to(flat.ravel(), channels)
 
     def _arithmetic(self, node: onnx.NodeProto, scale: str) -> None:
         """Take one of +, -, *, / with a constant."""
         number = next((n for n, name in enumerate(node.input) if name != self.at), 1)
-        if node.input[number] not in self.constants:
-            if node.input[number] in self.weights:
-                whole, spread = self.weights[node.input[number]]
-                self.constants[node.input[number]] = (whole * spread).astype(np.float32)
-            else:
-                raise ModelError(
-                    self._name(node),
-                    f"it joins {node.input[0]} and {node.input[1]}",
-                    "a chain of layers is possible: residual networks are not supported yet",
-                )
-        value = self._channelwise(node, self._constant(node, number, "operand"))
+        if node.input[number] not in self.constants | self.weights:
+            raise ModelError(
+                self._name(node),
+                f"it joins {node.input[0]} and {node.input[1]}",
+                "a chain of layers is possible: residual networks are not supported yet",
+            )
         state = self.state
+        if isinstance(state, Quantised) and state.real:
+            state = self.state = self._as_sums(state.grid)
+        value = self._channelwise(node, self._constant(node, number, "operand"))
         if number == 0 and scale in "-/":
             raise ModelError(self._name(node), "a constant is the first operand", "swap them")
         if isinstance(state, Pixels):
@@ -727,9 +786,11 @@ class Reader:
         epsilon = self._attributes(node).get("epsilon", 1e-5)
         factor = gain / np.sqrt(variance + epsilon)
         shift = bias - mean * factor
-        if factor.size != self.depth and not isinstance(self.state, Sums):
-            raise ModelError(self._name(node), f"{factor.size} channels", f"{self.depth} come")
+        if factor.size != self._channels:
+            raise ModelError(self._name(node), f"{factor.size} channels", f"{self._channels} come")
         state = self.state
+        if isinstance(state, Quantised) and state.real:
+            state = self._as_sums(state.grid)
         if isinstance(state, Pixels):
             self.state = Pixels((state.values * factor + shift).astype(np.float32))
         elif isinstance(state, Sums) and state.low == -np.inf and state.high == np.inf:
@@ -767,7 +828,9 @@ class Reader:
         order = list(self._attributes(node).get("perm", []))
         if order not in ([0, 3, 1, 2], [0, 2, 3, 1]):
             raise ModelError(self._name(node), f"perm {order}", "channels first or last")
-        self.last = order == [0, 2, 3, 1]
+        if self.last == (order == [0, 2, 3, 1]):
+            raise ModelError(self._name(node), f"perm {order}", "the other one is due here")
+        self.last = not self.last
 
     # ------------------------------------------------------------------------------------------ end
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 IMAGES = 3
 VECTORS = 2  # that fb_dnn_vector holds
-BETWEEN_LEAST, BETWEEN_MOST = 2, 4096  # words
+BETWEEN_LEAST = 2  # words
 
 
 @dataclass(frozen=True)
@@ -133,4 +133,4 @@ def between(network: Network, foldings: tuple[Folding, ...]) -> tuple[tuple[int,
     depths = [1 << max(BETWEEN_LEAST - 1, words).bit_length() for words in rooms]
     image = (IMAGES - 1) * pixels
     latency = arrivals[-1] - image * (slowest / pixels) + 2 * network.best.classes
-    return tuple(min(depth, BETWEEN_MOST) for depth in depths), int(latency)
+    return tuple(depths), int(latency)
