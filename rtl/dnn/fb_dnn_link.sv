@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_dnn_link: what lies between two layers: what one has made until the other takes it.
+// fb_dnn_link: the FIFO between two layers, and words of another size on each side.
 //
 // What:        a FIFO, in block RAM above 64 words; as wide as the wider of both sides, so that each
 //              may be as quick as it is.

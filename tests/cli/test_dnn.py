@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -184,6 +185,14 @@ def test_classes_over_the_wire(forebay: Run, tmp_path: Path) -> None:
     for place, image in sent.items():
         number, score = network.judge(shrink(image, network.size))
         assert (rows[place]["class"], rows[place]["score"]) == (number, pytest.approx(float(score)))
+    forebay("store", "extract", tmp_path / "disk.img", tmp_path / "parts")
+    parts: dict[tuple[int, int], dict[int, bytes]] = {}
+    for file in (tmp_path / "parts").rglob("*.bin"):
+        beside = json.loads(file.with_suffix(".json").read_text())
+        of_object = parts.setdefault((beside["stream"], beside["object"]), {})
+        of_object[beside.get("offset", 0)] = file.read_bytes()
+    for place, image in sent.items():
+        assert b"".join(part for _, part in sorted(parts[place].items())) == ppm(image), place
     assert rows[0, 7].get("class") is None
     assert all(row.get("class") is None for row in listed if row["object"] == 8)
     ran = tmp_path / "camera.ppm"

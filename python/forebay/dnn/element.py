@@ -219,7 +219,7 @@ def element(
     into : Path
         The folder where it is to lie: sources of the project are named from there.
     """
-    # The last image of a full pool waits for all others; some cycles for what lies around.
+    # An image may wait until all other places have been judged. 4096 cycles are for the scaler.
     patience = latency + (4 + MORE_IMAGES + 1) * cycles + 4096
     sources = [path for path in read_filelist(ROOT / "rtl/dnn/dnn.f") if path.parent.name == "dnn"]
     files = [os.path.relpath(path, into) for path in sources]

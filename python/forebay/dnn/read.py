@@ -3,7 +3,7 @@
 
 Quantised are files with QuantizeLinear and DequantizeLinear (onnxruntime's `quantize_static`), the
 same with Clip between them (Brevitas' QCDQ), and with Quant (QONNX). The graph is walked from its
-input on; what lies between two quantised tensors becomes one layer.
+input on; the nodes between two quantised tensors become one layer.
 """
 
 from __future__ import annotations

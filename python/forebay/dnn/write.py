@@ -97,7 +97,7 @@ class Chain:
         self.lanes, self.of = lanes, name
 
     def link(self, to: int, name: str, depth: int) -> None:
-        """Put what lies between two layers behind the others; `to` values leave at a time."""
+        """Add the FIFO in front of the next layer, which takes `to` values at a time."""
         sizes = {"From": self.lanes, "To": to, "Wide": math.lcm(self.lanes, to), "Depth": depth}
         self.add("fb_dnn_link", f"{name}_link", sizes, to)
 
@@ -113,7 +113,7 @@ def write(
     foldings : tuple of Folding
         One for each layer.
     rooms : tuple of int
-        Words of what lies behind each layer, powers of two.
+        Depth of the FIFO behind each layer, words; powers of two.
     """
     files: dict[str, list[str]] = {}
     first, channels = network.layers[0], network.layers[0].channels
