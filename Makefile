@@ -12,14 +12,24 @@ FROM ?= 0
 SECONDS ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly bench fuzz lint format waves resources generate docs site setup \
-        setup-rust setup-test clean distclean build/forebay
+.PHONY: help demo demo-classify test nightly bench fuzz lint format waves resources generate docs site setup \
+        setup-rust setup-data setup-test clean distclean build/forebay
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 demo: build/forebay ## a file to a simulated SSD and back, byte by byte compared
 	@build/forebay demo
+
+# What a user would type, as it is run.
+demo-classify: export PATH := $(CURDIR)/build:$(PATH)
+demo-classify: build/forebay setup-data ## pictures recorded with their classes, and a page that shows them
+	@rm -rf build/pictures
+	forebay dnn draw build/pictures --count 40 --size 640x480
+	forebay record pipelines/classify.toml --files build/pictures --overwrite
+	forebay store sql build/classes.img "SELECT class, count(*) AS images, avg(score) AS score FROM objects GROUP BY class ORDER BY class"
+	forebay store tar build/classes.img - | tar -tv | head -4
+	forebay store report build/classes.img --html build/classes.html --classes rtl/pe/shapes/classes.txt
 
 # Fetching leaves the processors idle. Whether the program compiles is for a stage to say.
 test: setup-rust ## all that has changed since it passed: lint, unit tests, end to end; FULL=1: all
@@ -79,6 +89,9 @@ setup: setup-test ## install whatever is missing
 
 setup-rust:
 	@scripts/setup rust
+
+setup-data:
+	@scripts/setup data
 
 setup-test:
 	@scripts/setup test

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
+import cv2
 import networks
 import numpy as np
 import onnx
 import pytest
-from driving import BAD_INPUT, IMPOSSIBLE, ROOT, Run
+from driving import BAD_INPUT, FILE_FAILED, IMPOSSIBLE, ROOT, Run
 from scapy.utils import wrpcap
 from test_images import ppm
 from test_pipeline import capture, write
@@ -145,22 +148,30 @@ def chosen(network: Network, count: int) -> list[np.ndarray]:
     raise AssertionError(message)
 
 
-def test_classes_over_the_wire(forebay: Run, tmp_path: Path) -> None:
-    """Two cameras in turns: each image is recorded as it came, and its row has its class.
-
-    One sends an object that is no image, and one of which a frame is lost: they have no class.
-    """
-    path = networks.quantised(networks.short(), tmp_path)
-    network, _ = read(path, "net")
-    folder = tmp_path / "net"
+@pytest.fixture(scope="module")
+def cameras(forebay: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Network]:
+    """Compile a network; return the file of a pipeline with it for two cameras, and its twin."""
+    here = tmp_path_factory.mktemp("cameras")
+    path = networks.quantised(networks.short(), here)
+    folder = here / "net"
     words = ("--fps", "20000", "--into", folder, "-o", "json")
     compiled = forebay("dnn", "compile", path, *words).report
     assert compiled["cycles"] <= compiled["target_cycles"] == 10_000
     pipeline = write(
-        tmp_path,
+        here,
         f"[source]\nstreams = 2\n[[pe]]\nname = 'net'\npath = '{folder}'\nsenders = 2\n"
         "[[ssd]]\nimage = 'disk.img'\nsize = '64MiB'\n",
     )
+    return pipeline, read(path, "net")[0]
+
+
+def test_classes_over_the_wire(forebay: Run, tmp_path: Path, cameras: tuple[Path, Network]) -> None:
+    """Two cameras in turns: each image is recorded as it came, and its row has its class.
+
+    One sends an object that is no image, and one of which a frame is lost: they have no class.
+    """
+    pipeline, network = cameras
+    disk = pipeline.with_name("disk.img")
     images = chosen(network, 5)
     turns: dict[int, list] = {0: [], 1: []}
     sent = {}
@@ -178,14 +189,14 @@ def test_classes_over_the_wire(forebay: Run, tmp_path: Path) -> None:
     for number, frame in enumerate(frames):
         frame.time = number * 1e-6
     wrpcap(str(tmp_path / "x.pcap"), frames)
-    done = forebay("record", pipeline, "--pcap", tmp_path / "x.pcap", "-o", "json")
+    done = forebay("record", pipeline, "--pcap", tmp_path / "x.pcap", "--overwrite", "-o", "json")
     assert done.report["elements"][0]["status"] == {"skipped": 0, "misfits": 1}
-    listed = forebay("store", "ls", tmp_path / "disk.img", "-o", "json").report["objects"]
+    listed = forebay("store", "ls", disk, "-o", "json").report["objects"]
     rows = {(row["stream"], row["object"]): row for row in listed}
     for place, image in sent.items():
         number, score = network.judge(shrink(image, network.size))
         assert (rows[place]["class"], rows[place]["score"]) == (number, pytest.approx(float(score)))
-    forebay("store", "extract", tmp_path / "disk.img", tmp_path / "parts")
+    forebay("store", "extract", disk, tmp_path / "parts")
     parts: dict[tuple[int, int], dict[int, bytes]] = {}
     for file in (tmp_path / "parts").rglob("*.bin"):
         beside = json.loads(file.with_suffix(".json").read_text())
@@ -197,8 +208,71 @@ def test_classes_over_the_wire(forebay: Run, tmp_path: Path) -> None:
     assert all(row.get("class") is None for row in listed if row["object"] == 8)
     ran = tmp_path / "camera.ppm"
     ran.write_bytes(ppm(images[0]))
-    judged = forebay("dnn", "run", path, ran, "-o", "json").report["images"]
+    net = pipeline.with_name("net.onnx")
+    judged = forebay("dnn", "run", net, ran, "-o", "json").report["images"]
     assert judged[0]["class"] == network.judge(shrink(images[0], network.size))[0]
+
+
+def test_pictures_of_folders(forebay: Run, tmp_path: Path, cameras: tuple[Path, Network]) -> None:
+    """Files are sent as objects, and the report shows each with its class, as OpenCV scales it."""
+    pipeline, network = cameras
+    disk = pipeline.with_name("disk.img")
+    images = chosen(network, 5)
+    folders = [tmp_path / "left", tmp_path / "right"]
+    for number, image in enumerate(images):
+        folders[number % 2].mkdir(exist_ok=True)
+        (folders[number % 2] / f"{number}.ppm").write_bytes(ppm(image))
+    (folders[1] / "0.txt").write_bytes(b"no image")
+    (folders[1] / "empty").write_bytes(b"")
+    sent = [word for folder in folders for word in ("--files", folder)]
+    done = forebay("record", pipeline, *sent, "--overwrite", "-o", "json").report
+    assert done["files"]["count"] == done["whole_objects"] == 6
+    assert [left["empty"] for left in done["files"]["left"]] == [0, 1]
+    names = tmp_path / "names.txt"
+    names.write_text("".join(f"name of {number}\n" for number in range(network.best.classes)))
+    page = tmp_path / "page.html"
+    forebay("store", "report", disk, "--html", page, "--classes", names)
+    tree = ElementTree.parse(page).getroot()
+    tag = "{http://www.w3.org/1999/xhtml}"
+    headings = {heading.text for heading in tree.iter(f"{tag}h3")}
+    due = [network.judge(shrink(image, network.size)) for image in images]
+    assert headings == {f"{number} name of {number}" for number, _ in due}
+    shown = {}
+    for picture in tree.iter(f"{tag}img"):
+        kind, data = picture.get("src").split(",", 1)
+        assert kind == "data:image/png;base64"
+        pixels = np.frombuffer(base64.b64decode(data), np.uint8)
+        shown[picture.get("alt")] = cv2.imdecode(pixels, cv2.IMREAD_COLOR_RGB)
+    assert len(shown) == len(images)
+    for number, (image, (_, score)) in enumerate(zip(images, due, strict=True)):
+        # The text file is the first one of the second folder.
+        stream, place = number % 2, number // 2 + number % 2
+        who = f"stream {stream}, object {place}" if stream else f"object {place}"
+        found = shown[f"{who}, {score:.3f}"]
+        assert max(found.shape[:2]) == min(112, max(image.shape[:2]))
+        theirs = cv2.resize(image, found.shape[1::-1], interpolation=cv2.INTER_AREA)
+        assert np.abs(found.astype(int) - theirs).mean() < 4
+
+
+REFUSED_FILES = {
+    "nothing there": (["nowhere"], "No such file", FILE_FAILED),
+    "nothing to send": (["empty"], "no file to send", BAD_INPUT),
+    "more senders than streams": (["a", "b", "c"], "the pipeline takes 2", BAD_INPUT),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_FILES)
+def test_files_that_cannot_be_sent(
+    forebay: Run, tmp_path: Path, cameras: tuple[Path, Network], case: str
+) -> None:
+    """Each is refused in words."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "empty").mkdir()
+    paths, said, code = REFUSED_FILES[case]
+    words = [word for path in paths for word in ("--files", tmp_path / path)]
+    refused = forebay("record", cameras[0], *words, "--overwrite", code=code)
+    assert said in refused.complaint
 
 
 @pytest.mark.nightly
@@ -206,27 +280,27 @@ def test_drawings_of_nine_megabytes(forebay: Run, tmp_path: Path) -> None:
     """The pipeline of the project: pictures of two cameras in turns, recorded with classes."""
     forebay("dnn", "draw", tmp_path / "drawn", "--count", 10)
     network, _ = read(ROOT / "rtl/pe/shapes/shapes.onnx", "shapes")
-    pictures = [path.read_bytes() for path in sorted((tmp_path / "drawn").glob("*.ppm"))]
-    turns: dict[int, list] = {0: [], 1: []}
+    pictures = sorted((tmp_path / "drawn").glob("*.ppm"))
+    folders = [tmp_path / "left", tmp_path / "right"]
     for number, picture in enumerate(pictures):
-        stream = number % 2
-        turns[stream] += capture(picture, stream, number, len(turns[stream]))
-    frames = [frame for pair in zip(*turns.values(), strict=True) for frame in pair]
-    for number, frame in enumerate(frames):
-        frame.time = number * 1e-6
-    wrpcap(str(tmp_path / "x.pcap"), frames)
+        folders[number % 2].mkdir(exist_ok=True)
+        (folders[number % 2] / picture.name).symlink_to(picture)
     keys = (ROOT / "pipelines/classify.toml").read_text().replace("../rtl", f"{ROOT}/rtl")
-    drive = "[[ssd]]\nimage = 'disk.img'\nsize = '1GiB'\n"
-    pipeline = write(tmp_path, f"{keys}\n[source]\nstreams = 2\n{drive}")
-    done = forebay("record", pipeline, "--pcap", tmp_path / "x.pcap", "-o", "json")
+    keys = keys.replace("../build", f"{tmp_path}").replace(
+        "[[ssd]]", "[source]\nstreams = 2\n[[ssd]]"
+    )
+    pipeline = write(tmp_path, keys)
+    sent = [word for folder in folders for word in ("--files", folder)]
+    done = forebay("record", pipeline, *sent, "-o", "json")
     assert done.report["elements"][0]["status"] == {"skipped": 0, "misfits": 0}
-    listed = forebay("store", "ls", tmp_path / "disk.img", "-o", "json").report["objects"]
-    rows = {row["object"]: row for row in listed}
-    for number, picture in enumerate(pictures):
+    listed = forebay("store", "ls", tmp_path / "classes.img", "-o", "json").report["objects"]
+    rows = {(row["stream"], row["object"]): row for row in listed}
+    for number, path in enumerate(pictures):
+        picture = path.read_bytes()
         pixels = np.frombuffer(picture, np.uint8, offset=len(picture) - 2000 * 1495 * 3)
         image = pixels.reshape(1495, 2000, 3)
         due, score = network.judge(shrink(image, network.size))
-        row = rows[number]
+        row = rows[number % 2, number // 2]
         assert (row["class"], row["score"]) == (due, pytest.approx(float(score)))
         assert row["length"] == len(picture)
     assert len({row["class"] for row in rows.values()}) >= 8

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::picture::Picture;
 use crate::text::Grid;
 
 const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:76em;margin:2em auto;padding:0 1em;color:#222}\
@@ -12,6 +13,8 @@ const STYLE: &str = "body{font:15px/1.45 sans-serif;max-width:76em;margin:2em au
     border-bottom:1px solid #eee}th.n,td.n{text-align:right;font-variant-numeric:tabular-nums}\
     .warn{background:#fff3cd;padding:.5em .8em}.bad{color:#b00020;font-weight:bold}.dim{color:#666}\
     .row{display:flex;flex-wrap:wrap;gap:1em}figure{margin:0}figcaption{font-weight:bold;font-size:13px}\
+    .groups{gap:0 2.5em}.small{width:112px}.small figcaption{font-weight:normal;font-size:12px;color:#666}\
+    .small img{border-radius:4px}\
     .tiles{display:flex;flex-wrap:wrap;gap:.8em}.tile{background:#f4f6f8;border-radius:4px;\
     padding:.5em .9em;min-width:7em}.tile b{display:block;font-size:1.25em}.tile.warn{background:#fff3cd}";
 
@@ -124,6 +127,36 @@ impl HtmlPage {
         }
         self.0.push_str("</div>\n");
         self
+    }
+
+    /// Groups of pictures: a heading, and pictures with their captions beside each other.
+    pub fn gallery(
+        &mut self,
+        groups: impl IntoIterator<Item = (String, Vec<(Picture, String)>)>,
+    ) -> &mut Self {
+        self.0.push_str("<div class=\"row groups\">\n");
+        for (heading, pictures) in groups {
+            self.0.push_str("<div>");
+            self.heading(3, &heading);
+            self.0.push_str("<div class=\"row\">\n");
+            for (picture, caption) in &pictures {
+                self.picture(picture, &escaped(caption));
+            }
+            self.0.push_str("</div></div>\n");
+        }
+        self.0.push_str("</div>\n");
+        self
+    }
+
+    fn picture(&mut self, picture: &Picture, caption: &str) {
+        let ((width, height), url) = (picture.size, &picture.url);
+        let (of_width, of_height) = picture.of;
+        let _ = writeln!(
+            self.0,
+            "<figure class=\"small\" title=\"{of_width} × {of_height} pixels\"><img src=\"{url}\" \
+             width=\"{width}\" height=\"{height}\" alt=\"{caption}\"/>\
+             <figcaption>{caption}</figcaption></figure>"
+        );
     }
 
     /// A table. `NO` stands out.

@@ -6,9 +6,11 @@
 
 mod chart;
 mod html;
+mod picture;
 pub mod text;
 
 pub use chart::{
     BLUE, Bars, Colour, Error, GREEN, GREY, Line, Lines, ORANGE, PURPLE, Series, Timeline,
 };
 pub use html::{HtmlPage, Tile, date};
+pub use picture::Picture;

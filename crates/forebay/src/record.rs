@@ -149,6 +149,9 @@ pub fn check_given(given: &[&str]) -> Result<()> {
 /// The simulated link partner that the options describe.
 fn partner(args: &RecordArgs) -> PartnerSpec {
     let source = match (&args.pcap, &args.tap) {
+        _ if !args.files.is_empty() => SourceSpec::Files {
+            paths: args.files.clone(),
+        },
         (Some(path), _) => SourceSpec::Capture {
             path: path.clone(),
             flat_out: args.flat_out,

@@ -147,12 +147,8 @@ fn page(report: &Sent) -> Page {
             report.seconds
         ),
     );
-    let left = &report.left;
     for (count, what) in [
         (report.partly, "objects were sent only in part"),
-        (left.empty, "files were left out: they are empty"),
-        (left.other, "were left out: neither files nor folders"),
-        (left.failed, "files could not be read, or not to the end"),
         (
             report.offered_again,
             "times Linux had no room: frames were offered again",
@@ -162,8 +158,8 @@ fn page(report: &Sent) -> Page {
             page.field("", format!("{count} {what}"));
         }
     }
-    for problem in &left.problems {
-        page.field("", problem);
+    for line in report.left.lines() {
+        page.field("", line);
     }
     let verdict = match report.exit() {
         Exit::Good => "everything was handed to the network; what arrives, the receiver knows",

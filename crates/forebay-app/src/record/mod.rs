@@ -4,6 +4,7 @@
 
 mod card;
 mod disk;
+mod files;
 mod gaps;
 mod partner;
 mod replay;
@@ -35,6 +36,7 @@ use crate::failure::{Exit, Failure, Result};
 
 pub use card::{Card, CardSpec};
 pub use disk::{Drives, QueueDisk};
+pub use files::FilesReport;
 pub use forebay_driver::record::{Counted, Observer, Plan, Recorder, Stage};
 pub use gaps::{Gap, gaps};
 pub use partner::{FlapsSpec, LinkPartner, PartnerSpec, SourceSpec};

@@ -12,12 +12,13 @@ use forebay_model::net::{
     Tap as Listener,
 };
 use forebay_net::pcap::Seen;
+use forebay_net::send::Files;
 use forebay_net::tap::{Setup, Tap};
 use forebay_pipeline::{Clock, Pipeline};
 use serde::{Deserialize, Serialize};
 
-use super::Senders;
-use super::senders::falling;
+use super::files::{self, FilesReport};
+use super::senders::{self, Senders, falling};
 use super::setup;
 use super::wire::{Captured, Interface, Listeners, Written};
 use crate::failure::{Failure, Result};
@@ -55,6 +56,11 @@ pub enum SourceSpec {
         object: u64,
         /// Senders at once; none: as many as the pipeline has streams.
         senders: Option<u16>,
+    },
+    /// Files as objects.
+    Files {
+        /// Files and folders, one for each sender.
+        paths: Vec<PathBuf>,
     },
     /// None come.
     Silence,
@@ -149,6 +155,27 @@ impl PartnerSpec {
         })
     }
 
+    /// The senders of files.
+    fn sender_of_files(&self, pipeline: &Pipeline, files: &[Files]) -> Result<Box<dyn Source>> {
+        let source = &pipeline.source;
+        let taken = usize::from(source.streams);
+        if files.len() > taken {
+            return Err(Failure::input(
+                "senders of files",
+                files.len(),
+                &format!("the pipeline takes {taken}, each in a stream of its own"),
+                "set streams in [source] of its file, or name fewer files and folders",
+            ));
+        }
+        let objects = files.iter().map(files::objects);
+        senders::source(
+            (setup::addresses(pipeline), source.mtu),
+            source.stream,
+            self.seed,
+            objects,
+        )
+    }
+
     /// A source with all that happens to its frames on the way.
     fn on_the_way(
         &self,
@@ -175,6 +202,8 @@ impl PartnerSpec {
 pub struct LinkPartner {
     /// Bytes that it sends, where that is known.
     pub bytes: Option<u64>,
+    /// The files that it sends.
+    pub files: Option<FilesReport>,
     capture: Option<Arc<Mutex<Seen>>>,
     interface: Option<Interface>,
 }
@@ -191,6 +220,7 @@ impl LinkPartner {
     ) -> Result<(Self, Network)> {
         let mut partner = Self {
             bytes: None,
+            files: None,
             capture: None,
             interface: None,
         };
@@ -222,6 +252,12 @@ impl LinkPartner {
             } => {
                 partner.bytes = Some(*bytes);
                 spec.senders(pipeline, *object, *senders)?.source(*bytes)?
+            }
+            SourceSpec::Files { paths } => {
+                let (files, report) = files::find(paths)?;
+                partner.bytes = Some(report.bytes);
+                partner.files = Some(report);
+                spec.sender_of_files(pipeline, &files)?
             }
             SourceSpec::Silence => Box::new(Frames::new([])),
         };

@@ -12,8 +12,8 @@ use forebay_store::Disk;
 use serde::Serialize;
 
 use super::{
-    Card, CardSpec, Drives, LINE_RATE, LinkPartner, PartnerSpec, Recorded, Replayed, SourceSpec,
-    Summary, Written, close, form, machine, plan, prepare, replay, simulate,
+    Card, CardSpec, Drives, FilesReport, LINE_RATE, LinkPartner, PartnerSpec, Recorded, Replayed,
+    SourceSpec, Summary, Written, close, form, machine, plan, prepare, replay, simulate,
 };
 use crate::failure::{Failure, Result};
 use crate::io;
@@ -63,6 +63,9 @@ pub struct Report {
     pub summary: Summary,
     /// What was in the capture.
     pub capture: Option<Seen>,
+    /// The files that were sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<FilesReport>,
     /// Why the source ended before its time.
     pub source_failure: Option<String>,
     /// Frames that Linux dropped before they reached the interface.
@@ -84,7 +87,8 @@ impl Report {
 
     /// The same, and all that was for us is on the drives, in a recording that is closed.
     pub fn is_good(&self) -> bool {
-        self.adds_up() && self.summary.is_complete() && self.closed
+        let sent = self.files.as_ref().is_none_or(FilesReport::is_good);
+        self.adds_up() && self.summary.is_complete() && self.closed && sent
     }
 
     /// Stores the files that are wanted, and closes the recording.
@@ -121,7 +125,7 @@ pub fn simulated(
         .as_deref()
         .map(Written::create)
         .transpose()?;
-    let (partner, network) = LinkPartner::connect(&spec.partner, &pipeline, written.as_ref())?;
+    let (mut partner, network) = LinkPartner::connect(&spec.partner, &pipeline, written.as_ref())?;
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
     let superblock = prepare(
@@ -134,6 +138,7 @@ pub fn simulated(
     let label = match &spec.partner.source {
         SourceSpec::Interface { .. } => "recording from the interface, Ctrl-C ends it",
         SourceSpec::Capture { .. } => "capture → drives",
+        SourceSpec::Files { .. } => "files → wire → drives",
         SourceSpec::Generator { .. } | SourceSpec::Silence => "wire → drives",
     };
     if partner.is_interface() {
@@ -146,6 +151,7 @@ pub fn simulated(
         summary: Summary::through(&pipeline, &recorded),
         pipeline,
         capture: partner.capture(),
+        files: partner.files.take(),
         source_failure: failure.map(|failure| format!("{failure}; {}", failure.remedy())),
         dropped_by_linux: partner.dropped_by_linux()?,
         extracted: 0,
@@ -194,6 +200,7 @@ pub fn on_a_card(
         summary: Summary::through(&pipeline, &recorded),
         pipeline,
         capture: None,
+        files: None,
         source_failure: None,
         dropped_by_linux: None,
         extracted: 0,

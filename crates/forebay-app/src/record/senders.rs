@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Peers that send objects of a pattern, each in a stream of its own.
+//! Peers that send objects, each in a stream of its own.
 
-use forebay_model::net::{Addresses, Merged, Objects, Source, objects_of};
+use forebay_model::net::{Addresses, Merged, Object, Objects, Source, objects_of};
 
 use crate::failure::Result;
 
@@ -28,17 +28,30 @@ impl Senders {
     /// An MTU that cannot be.
     pub fn source(&self, bytes: u64) -> Result<Box<dyn Source>> {
         let share = bytes.div_ceil(self.object_bytes.len().max(1) as u64);
-        let mut sources: Vec<Box<dyn Source>> = Vec::new();
-        for (number, &length) in (0..).zip(&self.object_bytes) {
+        let objects = (0..).zip(&self.object_bytes).map(|(number, &length)| {
             let length = length.clamp(1, share.max(1));
-            let seed = seed_of(self.seed, number);
-            let objects = objects_of(share.div_ceil(length), length, seed);
-            let sender = Objects::new(self.addresses, self.mtu as usize, objects)?;
-            let stream = self.stream.saturating_add(number);
-            sources.push(Box::new(sender.in_stream(stream, 0)));
-        }
-        Ok(Box::new(Merged::new(sources, self.seed)))
+            objects_of(share.div_ceil(length), length, seed_of(self.seed, number))
+        });
+        source((self.addresses, self.mtu), self.stream, self.seed, objects)
     }
+}
+
+/// Senders of these objects, each in a stream of its own, from `stream` on, frames in any order.
+///
+/// # Errors
+/// An MTU that cannot be.
+pub fn source(
+    (addresses, mtu): (Addresses, u32),
+    stream: u16,
+    seed: u64,
+    objects: impl IntoIterator<Item: IntoIterator<Item = Object, IntoIter: Send + 'static>>,
+) -> Result<Box<dyn Source>> {
+    let mut sources: Vec<Box<dyn Source>> = Vec::new();
+    for (number, objects) in (0..).zip(objects) {
+        let sender = Objects::new(addresses, mtu as usize, objects)?;
+        sources.push(Box::new(sender.in_stream(stream.saturating_add(number), 0)));
+    }
+    Ok(Box::new(Merged::new(sources, seed)))
 }
 
 /// The seed of the pattern of a sender, counted from 0.

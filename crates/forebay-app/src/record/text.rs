@@ -2,6 +2,7 @@
 //! A recording and a replay as pages of text.
 
 use forebay_draw::text::{Grid, Page, seconds};
+use forebay_net::send::Left;
 use forebay_pipeline::units::{bytes, count};
 use forebay_pipeline::{Kind, Way};
 use forebay_spec::net::{Arrival, Place};
@@ -267,6 +268,13 @@ fn gaps(page: &mut Page, report: &Report) {
 }
 
 fn extras(page: &mut Page, report: &Report) {
+    if let Some(files) = &report.files {
+        let text = format!("{} files, {}", count(files.count), bytes(files.bytes));
+        page.field("sent", text);
+        for line in files.left.iter().flat_map(Left::lines) {
+            page.field("", line);
+        }
+    }
     if let Some(seen) = &report.capture {
         for complaint in seen.complaints() {
             page.field("capture", complaint);
@@ -296,8 +304,8 @@ fn extras(page: &mut Page, report: &Report) {
     }
     if let Some(folder) = &report.outputs.extract {
         page.field(
-            "files",
-            format!("{} in {}", report.extracted, folder.display()),
+            "extracted",
+            format!("{} files in {}", report.extracted, folder.display()),
         );
     }
     if let Some(path) = &report.outputs.pcap_out {
@@ -358,6 +366,12 @@ fn verdict(report: &Report) -> (bool, String) {
     if !report.closed {
         let text = "what came is stored, but the recording stays open";
         return (false, text.into());
+    }
+    if report.files.as_ref().is_some_and(|files| !files.is_good()) {
+        return (
+            false,
+            "what came is stored, but not all files could be read".into(),
+        );
     }
     let delivered = summary.placed(Place::Delivered);
     if delivered.count == 0 && report.pipeline.sink.layout == Kind::Packets {

@@ -7,6 +7,7 @@ use forebay_pipeline::units::bytes;
 use forebay_store::Statistics;
 use forebay_store::statistics::{Bar, Bin, Class};
 
+use super::ClassNames;
 use crate::failure::Result;
 
 /// Pixels.
@@ -83,26 +84,28 @@ fn histogram(
         0 => ("0".into(), bar.count),
         from => (label(from), bar.count),
     });
-    columns(bars, what, colour)
+    columns(bars, what, colour, HALF)
 }
 
 /// The most frequent classes.
-pub fn classes(all: &[Class]) -> Result<String> {
+pub fn classes(all: &[Class], names: &ClassNames) -> Result<String> {
     let mut shown: Vec<_> = all.iter().take(CLASSES).collect();
     shown.sort_by_key(|class| class.class);
     let bars = shown.iter();
-    let bars = bars.map(|class| (class.class.to_string(), class.extents));
-    columns(bars, "class", PURPLE)
+    let bars = bars.map(|class| (names.of(class.class), class.extents));
+    let size = if names.is_empty() { HALF } else { WIDE };
+    columns(bars, "class", PURPLE, size)
 }
 
 fn columns(
     bars: impl Iterator<Item = (String, u64)>,
     what: &str,
     colour: Colour,
+    size: (u32, u32),
 ) -> Result<String> {
     let (labels, counts): (_, Vec<_>) = bars.unzip();
     let chart = Bars {
-        size: HALF,
+        size,
         unit: "extents",
         what,
         labels,

@@ -4,19 +4,26 @@
 use forebay_draw::text::{Grid, or_dash, seconds};
 use forebay_draw::{HtmlPage, Tile, date};
 use forebay_pipeline::units::{bytes, count};
+use forebay_store::Recording;
 
-use super::{Report, chart};
+use super::gallery::Gallery;
+use super::{ClassNames, Report, chart};
 use crate::failure::Result;
 
 /// Classes and streams that have a row.
 const ROWS: usize = 64;
 
 impl Report {
-    /// As HTML, under this name.
+    /// As HTML, under this name, with the first images of `recording`, which it is of.
     ///
     /// # Errors
     /// Where a chart cannot be drawn.
-    pub fn html(&self, name: &str) -> Result<String> {
+    pub fn html(
+        &self,
+        name: &str,
+        recording: &Recording<'_>,
+        names: &ClassNames,
+    ) -> Result<String> {
         let mut page = HtmlPage::new(&format!("Recording {name}"));
         page.remark(&format!(
             "session {}, {}; Forebay {}",
@@ -32,8 +39,9 @@ impl Report {
             page.paragraph("There are no objects in it.");
             return Ok(page.finish());
         }
-        charts(&mut page, self)?;
-        tables(&mut page, self);
+        Gallery::of(recording).draw(&mut page, recording, names);
+        charts(&mut page, self, names)?;
+        tables(&mut page, self, names);
         Ok(page.finish())
     }
 }
@@ -63,7 +71,7 @@ fn tiles(report: &Report) -> Vec<Tile> {
         .collect()
 }
 
-fn charts(page: &mut HtmlPage, report: &Report) -> Result<()> {
+fn charts(page: &mut HtmlPage, report: &Report, names: &ClassNames) -> Result<()> {
     let all = &report.statistics;
     page.heading(2, "Over time")
         .remark(&format!("The first began {}.", date(all.first_ns)))
@@ -80,14 +88,14 @@ fn charts(page: &mut HtmlPage, report: &Report) -> Result<()> {
         figures.push((caption, chart::intervals(all)?));
     }
     if !all.classes.is_empty() {
-        let drawn = chart::classes(&all.classes)?;
+        let drawn = chart::classes(&all.classes, names)?;
         figures.push(("Classes, the most frequent", drawn));
     }
     page.heading(2, "Extents").figures(figures);
     Ok(())
 }
 
-fn tables(page: &mut HtmlPage, report: &Report) {
+fn tables(page: &mut HtmlPage, report: &Report, names: &ClassNames) {
     let all = &report.statistics;
     let mut grid = Grid::new(
         ">stream | >extents | >stored | >missing frames | >without room | >not taken | \
@@ -121,10 +129,10 @@ fn tables(page: &mut HtmlPage, report: &Report) {
             .table(&grid);
     }
     if !all.classes.is_empty() {
-        let mut grid = Grid::new(">class | >extents | >mean score");
+        let mut grid = Grid::new("class | >extents | >mean score");
         for class in all.classes.iter().take(ROWS) {
             let score = or_dash(class.mean_score.map(|score| format!("{score:.4}")));
-            grid.row([class.class.to_string(), count(class.extents), score]);
+            grid.row([names.of(class.class), count(class.extents), score]);
         }
         page.heading(2, "Classes").table(&grid);
         left_out(page, all.classes.len());

@@ -4,7 +4,9 @@
 
 mod arrays;
 mod chart;
+mod gallery;
 mod html;
+mod names;
 mod report;
 
 use std::path::Path;
@@ -13,6 +15,7 @@ use forebay_spec::store::superblock::Drive;
 use forebay_store::is_block_device;
 
 pub use arrays::{FoundArray, arrays, drives};
+pub use names::ClassNames;
 pub use report::Report;
 
 /// What Linux says of a block device, such as its serial number; none of an image.

@@ -62,6 +62,18 @@ pub struct Left {
 }
 
 impl Left {
+    /// What there is of it, a sentence each.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let counts = [
+            (self.empty, "files were left out: they are empty"),
+            (self.other, "were left out: neither files nor folders"),
+            (self.failed, "files could not be read, or not to the end"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let counts = counts.map(|(count, what)| format!("{count} {what}"));
+        counts.chain(self.problems.iter().cloned())
+    }
+
     /// Counts a file that failed, and says why.
     pub fn problem(&mut self, path: &Path, why: &str) {
         self.failed += 1;

@@ -36,6 +36,11 @@ pub struct RecordArgs {
     /// With --tap or --bus vfio: end the recording after this time [default: with Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     pub lasts: Option<Duration>,
+    /// Send this file, or the files of this folder, as objects, numbered from 0 in the order of their
+    /// names; give it once for each sender, whose streams follow each other
+    #[arg(long, value_name = "PATH",
+          conflicts_with_all = ["pcap", "tap", "generate", "object", "streams"])]
+    pub files: Vec<PathBuf>,
     /// Send objects of a pattern, this number of bytes in all, at line rate [default without
     /// another source: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
@@ -191,6 +196,7 @@ impl RecordArgs {
         let options = [
             (self.pcap.is_some(), "--pcap"),
             (self.tap.is_some(), "--tap"),
+            (!self.files.is_empty(), "--files"),
             (self.generate.is_some(), "--generate"),
             (self.streams.is_some(), "--streams"),
             (self.offered.is_some(), "--offered"),

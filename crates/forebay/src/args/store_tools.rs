@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DisksArgs, values};
+use super::{DisksArgs, KeyArgs, values};
 
 #[derive(Args, Debug)]
 pub struct StoreSqlArgs {
@@ -68,7 +68,13 @@ pub struct StoreExportArgs {
 pub struct StoreReportArgs {
     #[command(flatten)]
     pub on: DisksArgs,
-    /// Where the page goes; it needs no network
+    /// Where the page goes; it needs no network. Objects that are PGM, PPM or PNG images are shown,
+    /// the first ones of each class
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Names of the classes on that page: a text file, a line each, class 0 first
+    #[arg(long, value_name = "FILE", requires = "html")]
+    pub classes: Option<PathBuf>,
+    #[command(flatten)]
+    pub key: KeyArgs,
 }

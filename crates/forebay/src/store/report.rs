@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use forebay_app::store;
-use forebay_store::Recording;
+use forebay_app::store::{self, ClassNames};
+use forebay_store::{Key, Recording};
 
 use super::disks;
 use crate::args::StoreReportArgs;
@@ -14,11 +14,19 @@ use crate::report::{self, Report};
 /// Runs it.
 pub fn run(args: &StoreReportArgs) -> Result<Exit> {
     let disk = disks::read(&args.on.disks)?;
-    let found = store::Report::of(&Recording::open(&*disk)?);
+    let mut recording = Recording::open(&*disk)?;
+    if let Some(path) = &args.key.key_file {
+        recording = recording.with_key(&Key::read(path)?)?;
+    }
+    let names = match &args.classes {
+        Some(path) => ClassNames::read(path)?,
+        None => ClassNames::default(),
+    };
+    let found = store::Report::of(&recording);
     if let Some(path) = &args.html {
         let first = &args.on.disks[0];
         let name = first.file_name().unwrap_or(first.as_os_str());
-        let page = found.html(&name.to_string_lossy())?;
+        let page = found.html(&name.to_string_lossy(), &recording, &names)?;
         fs::write(path, page).map_err(|error| Failure::file("writing", path, error))?;
     }
     let report = Report::new("forebay.store-report/1", found);
