@@ -13,17 +13,7 @@ import numpy as np
 
 from forebay.dnn.draw import CLASSES, draw
 from forebay.dnn.fold import fold
-from forebay.dnn.layers import Factors, terms_of
-from forebay.dnn.network import (
-    Average,
-    Best,
-    Convolution,
-    Depthwise,
-    Layer,
-    Network,
-    Table,
-    Window,
-)
+from forebay.dnn.mobilenet import mobilenet
 from forebay.dnn.read import read
 from forebay.dnn.shrink import shrink
 
@@ -31,44 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 DRAWINGS, WIDTH, HEIGHT, SEED = 2000, 96, 72, 2026
 # Cycles an image: of one drive's rate at 150 MHz, and of two drives' at 180 MHz.
 TARGETS = {"B": 215_296, "C": 131_072}
-# MobileNet-V1 (arXiv:1704.04861, table 1): outputs and stride of each pair of layers.
-PAIRS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)]
-PAIRS += [(512, 1)] * 5 + [(1024, 2), (1024, 1)]
-SIZE, FIRST, NUMBER = 224, 32, 1000
-
-
-def mobilenet() -> Network:
-    """Return the shape of MobileNet-V1 1.0/224, without weights."""
-
-    def factors(channels: int) -> Factors:
-        one = np.ones(channels, np.int64)
-        return Factors(one << 23, one * 0, one * 30)
-
-    layers: list[Layer] = [Table("table", SIZE, 3, np.zeros((256, 3), np.uint8))]
-
-    def full(kernel: int, stride: int, outputs: int) -> None:
-        side, _, channels = layers[-1].shape
-        window = Window(kernel, stride, kernel // 2, kernel // 2)
-        weights = np.zeros((outputs, kernel**2, channels), np.int8)
-        name = f"convolution{len(layers)}"
-        layers.append(Convolution(name, side, channels, factors(outputs), window, weights))
-
-    full(3, 2, FIRST)
-    for outputs, stride in PAIRS:
-        side, _, channels = layers[-1].shape
-        window, weights = Window(3, stride, 1, 1), np.zeros((9, channels), np.int8)
-        name = f"depthwise{len(layers)}"
-        layers.append(Depthwise(name, side, channels, factors(channels), window, weights))
-        full(1, 1, outputs)
-    side, _, channels = layers[-1].shape
-    layers.append(Average("average", side, channels, factors(channels)))
-    full(1, 1, NUMBER)
-    return Network("mobilenet", tuple(layers), Best(NUMBER, terms_of(0.1)))
 
 
 def folded(target: int) -> dict[str, Any]:
     """Return what MobileNet-V1 takes at a number of cycles an image."""
-    foldings = fold(mobilenet(), target)
+    foldings = fold(mobilenet(224), target)
     return {
         "cycles": max(folding.cycles for folding in foldings),
         "dsp": sum(folding.dsp for folding in foldings),

@@ -23,9 +23,8 @@ import harness
 from runner import BUILD, simulate
 
 HERE = Path(__file__).parent / "dnn" / "layers"
-PLAYERS = [HERE / "word_source.sv", HERE / "word_sink.sv"]
+PLAYERS = [HERE / f"word_{name}.sv" for name in ("source", "sink", "watch")]
 LIMITS = "limits.json"
-PATIENCE = 200_000  # cycles in which no word comes out
 IDLE, STALL = 0.4, 0.5  # shares of pauses
 
 
@@ -40,7 +39,11 @@ class Case:
     cycles : int
         From the reset to the last word, at most, where neither side pauses; 0: any number.
     interval : float
-        Cycles from a word that leaves to the next one, on average, at most.
+        Cycles from a word that leaves to the next one, on average of the second half, at most.
+    patience : int
+        Cycles in which no word comes out, at most.
+    watched : mapping
+        Bits of a word and words that are due on streams inside the module, by the streams' names.
     files : mapping
         Contents of memories, a line a word, by the parameter that names them; or texts of files, by
         names with a dot.
@@ -53,6 +56,8 @@ class Case:
     widths: tuple[int, int]
     cycles: int = 0
     interval: float = 0.0
+    patience: int = 200_000
+    watched: Mapping[str, tuple[int, Sequence[str]]] = field(default_factory=dict)
     files: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
 
 
@@ -78,7 +83,8 @@ def _instance(number: int, case: Case) -> str:
     )
     parameters = f" #({parameters})" if parameters else ""
     (given, due), n = case.widths, number
-    return f"""
+    watches = "".join(_watch(n, name, *of) for name, of in case.watched.items())
+    return watches + f"""
   logic s_valid{n}, s_ready{n}, m_valid{n}, m_ready{n};
   logic [{given - 1}:0] s_data{n};
   logic [{due - 1}:0] m_data{n};
@@ -90,7 +96,18 @@ def _instance(number: int, case: Case) -> str:
   word_sink #(.Width({due}), .Words({len(case.due)}), .File("{n}.due.mem")) u_sink{n} (
       .clk, .rst, .stall, .s_valid(m_valid{n}), .s_ready(m_ready{n}), .s_data(m_data{n}),
       .done(done[{n}]), .wrong(wrong[{n}]), .number(number[{n}]), .cycles(cycles[{n}]),
-      .first(first[{n}]));
+      .middle(middle[{n}]));
+"""
+
+
+def _watch(number: int, name: str, bits: int, due: Sequence[str]) -> str:
+    """Return what compares a stream inside a module."""
+    stream = f"u_dut{number}.{name}"
+    return f"""
+  word_watch #(
+      .Width({bits}), .Words({len(due)}), .File("{number}.{name}.due.mem"), .Name("{name}")
+  ) u_watch{number}_{name} (
+      .clk, .rst, .passes({stream}_valid && {stream}_ready), .data({stream}_data));
 """
 
 
@@ -100,7 +117,7 @@ def _bench(name: str, cases: Sequence[Case]) -> str:
     input wire clk, rst,
     input wire [7:0] idle, stall,
     output logic [{last}:0] done, wrong,
-    output logic [{last}:0][31:0] number, cycles, first
+    output logic [{last}:0][31:0] number, cycles, middle
 );
 """
     return head + "".join(_instance(n, case) for n, case in enumerate(cases)) + "endmodule\n"
@@ -127,13 +144,14 @@ def simulate_cases(
     # What is written anew is built anew.
     if not bench.exists() or bench.read_text() != text:
         bench.write_text(text)
-    keys = "module", "parameters", "cycles", "interval"
+    keys = "module", "parameters", "cycles", "interval", "patience"
     files = {LIMITS: json.dumps([{key: getattr(case, key) for key in keys} for case in cases])}
     for n, case in enumerate(cases):
         contents = {**case.files, "given": case.given, "due": case.due}
+        contents |= {f"{name}.due": words for name, (_, words) in case.watched.items()}
         for key, lines in contents.items():
             # What has a whole name is read by it.
-            path = key if "." in key else f"{n}.{key}.mem"
+            path = key if "/" in key else f"{n}.{key}.mem"
             files[path] = lines if isinstance(lines, str) else "\n".join(lines) + "\n"
     simulate(test_file, name, extra_sources=[*PLAYERS, *sources, bench], files=files)
 
@@ -148,19 +166,20 @@ async def words_pass(dut, idle: float, stall: float) -> None:
     await harness.step(dut.clk, random.randrange(2, 100))
     await harness.reset(dut)
     every = 2 ** len(dut.done) - 1
+    patience = max(limit["patience"] for limit in limits)
     moved, since = 0, 0
     while int(dut.done.value) != every and not int(dut.wrong.value):
         # The clock needs no coroutine.
         await Timer(100 * harness.PERIOD_NS, "ns")
         now = int(dut.number.value)
         moved, since = (now, 0) if now != moved else (moved, since + 100)
-        assert since < PATIENCE, f"nothing moves; done {int(dut.done.value):b}"
+        assert since < patience, f"nothing moves; done {int(dut.done.value):b}"
     # A word too many would come now.
     await harness.step(dut.clk, 200)
     wrong, done = int(dut.wrong.value), int(dut.done.value)
-    numbers, cycles, firsts = (
+    numbers, cycles, middles = (
         np.frombuffer(int(port.value).to_bytes(4 * len(limits), "little"), "<u4").tolist()
-        for port in (dut.number, dut.cycles, dut.first)
+        for port in (dut.number, dut.cycles, dut.middle)
     )
     failures = []
     for n, limit in enumerate(limits):
@@ -171,7 +190,8 @@ async def words_pass(dut, idle: float, stall: float) -> None:
             failures.append(f"{what}: did not come")
         if idle or stall or wrong:
             continue
-        interval = (cycles[n] - firsts[n]) / max(numbers[n] - 1, 1)
+        # Until then the stages fill.
+        interval = (cycles[n] - middles[n]) / max(numbers[n] - 1 - numbers[n] // 2, 1)
         for key, found in (("cycles", cycles[n]), ("interval", interval)):
             if limit[key] and found > limit[key]:
                 failures.append(f"{what}: {key} {found:.1f}, {limit[key]:.1f} at most")

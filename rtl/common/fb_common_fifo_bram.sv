@@ -15,7 +15,7 @@
 
 module fb_common_fifo_bram #(
     parameter int unsigned Width = 512,  // bits of a word, 1 or more
-    parameter int unsigned Depth = 512,  // words in the store, a power of two, 4 to 4096
+    parameter int unsigned Depth = 512,  // words in the store, a power of two, 4 to 65536
     localparam int unsigned AddrBits = $clog2(Depth)
 ) (
     input wire clk,
@@ -33,8 +33,8 @@ module fb_common_fifo_bram #(
     output logic [AddrBits:0] level  // words in the store, the one on offer not counted
 );
 
-  if (Depth < 4 || Depth > 4096 || (Depth & (Depth - 1)) != 0) begin : gen_bad_depth
-    $fatal(1, "fb_common_fifo_bram (%m): Depth=%0d must be a power of two from 4 to 4096", Depth);
+  if (Depth < 4 || Depth > 65536 || (Depth & (Depth - 1)) != 0) begin : gen_bad_depth
+    $fatal(1, "fb_common_fifo_bram (%m): Depth=%0d must be a power of two from 4 to 65536", Depth);
   end
   if (Width < 1) begin : gen_bad_width
     $fatal(1, "fb_common_fifo_bram (%m): Width=%0d must be at least 1", Width);

@@ -14,7 +14,7 @@ module fb_dnn_link #(
     parameter int unsigned From = 4,  // values of 8 bits that come at a time
     parameter int unsigned To = 1,  // that leave at a time
     parameter int unsigned Wide = 4,  // that are kept together, a multiple of both
-    parameter int unsigned Depth = 16  // words of Wide values, a power of two, 2 to 4096
+    parameter int unsigned Depth = 16  // words of Wide values, a power of two, 2 to 65536
 ) (
     input wire clk,
     input wire rst,

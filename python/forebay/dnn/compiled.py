@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from forebay.dnn.network import Network
 
-ROOM = 4096  # words that a link can hold
+ROOM = 65_536  # words that a link can hold
 
 
 def compiled(network: Network, target: int, into: Path) -> tuple[dict[str, str], dict[str, Any]]:

@@ -218,6 +218,10 @@ class Best:
     classes: int
     terms: NDArray[np.int64]
 
+    def judge(self, values: NDArray[np.uint8]) -> tuple[int, np.float32]:
+        """Return the class for what the last layer leaves, and its score."""
+        return layers.best(values.ravel(), self.terms)
+
 
 @dataclass(frozen=True)
 class Network:
@@ -242,4 +246,4 @@ class Network:
 
     def judge(self, image: NDArray[np.uint8]) -> tuple[int, np.float32]:
         """Return the class of an image, and its score."""
-        return layers.best(self.values(image)[-1].ravel(), self.best.terms)
+        return self.best.judge(self.values(image)[-1])

@@ -3,8 +3,8 @@
 // word_sink: compares words with those of a file, with pauses.
 //
 // `wrong` from the first word on that differs, is withdrawn or changes while it waits, or is one too
-// many; then `number` is that of the word. `cycles` from the reset to the last word, `first` to the
-// first one.
+// many; then `number` is that of the word. `cycles` from the reset to the last word, `middle` to that
+// in the middle.
 
 `default_nettype none
 
@@ -25,7 +25,7 @@ module word_sink #(
     output logic wrong,
     output logic [31:0] number,
     output logic [31:0] cycles,
-    output logic [31:0] first
+    output logic [31:0] middle
 );
 
   logic [Width-1:0] words[Words];
@@ -44,10 +44,10 @@ module word_sink #(
     if (!wrong && !done) begin
       cycles <= cycles + 1;
       if (s_valid && s_ready) number <= number + 1;
-      if (s_valid && s_ready && number == '0) first <= cycles + 1;
+      if (s_valid && s_ready && number == 32'(Words / 2)) middle <= cycles + 1;
     end
     if (rst) begin
-      {wrong, number, cycles, first, waits_q} <= '0;
+      {wrong, number, cycles, middle, waits_q} <= '0;
       s_ready <= stall == '0;
     end
   end

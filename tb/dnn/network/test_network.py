@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+import drawn
 import harness
 import players
 from forebay.dnn.draw import CLASSES, draw
-from forebay.dnn.fold import InfeasibleError, fold
-from forebay.dnn.layers import Factors, multiplier, packed, terms_of
+from forebay.dnn.layers import packed, terms_of
+from forebay.dnn.mobilenet import mobilenet
 from forebay.dnn.network import (
     Average,
     Best,
@@ -21,18 +21,17 @@ from forebay.dnn.network import (
     Layer,
     Maximum,
     Network,
-    Summing,
     Table,
     Window,
 )
 from forebay.dnn.read import read
 from forebay.dnn.shrink import shrink
-from forebay.dnn.times import between
-from forebay.dnn.write import write
 from forebay.filelist import ROOT
 from players import Case, words_pass  # noqa: F401
 from runner import BUILD
 
+FOLDER = BUILD / "dnn" / "drawn"
+FOLDER.mkdir(parents=True, exist_ok=True)
 MOST_OF_A_CLASS = 0.2
 # For each network: pixels of a side, and the layers: kernel, stride, pixels put before and after,
 # and outputs of a convolution (c); no outputs for depthwise ones (d) and maxima (m).
@@ -52,112 +51,49 @@ SHAPES = [
 ]
 
 
-def pictures(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
-    """Draw images: coarse squares with noise, of all contrasts."""
-    coarse = rng.integers(0, 256, (count, 3, 3, 3)).astype(float)
-    fine = coarse.repeat(-(-size // 3), axis=1).repeat(-(-size // 3), axis=2)[:, :size, :size]
-    noise = rng.normal(0, 40, fine.shape)
-    return np.clip(fine + noise, 0, 255).astype(np.uint8)
-
-
-def factors(rng: np.random.Generator, sums: np.ndarray, *, alike: bool) -> Factors:
-    """Draw factors that spread a layer's values over their range, `alike` those of all channels."""
-    flat = sums.reshape(-1, sums.shape[-1]).astype(float)
-    mean, spread = flat.mean(axis=0), np.maximum(flat.std(axis=0), 1.0)
-    scales = rng.uniform(*((50, 51) if alike else (30, 90)), spread.size) / spread
-    mantissas, shifts = map(np.array, zip(*map(multiplier, scales), strict=True))
-    zero = int(rng.integers(256))
-    middle = np.rint(mean - (100 - zero) / scales).astype(np.int64)
-    low, high = (zero, 255) if zero < 60 else (0, 255)
-    return Factors(mantissas, -middle * mantissas, shifts, zero, low, high)
-
-
-def network(rng: np.random.Generator, number: int) -> Network:
-    """Draw a network of one of the shapes."""
-    size, shape = SHAPES[number]
-    images = pictures(rng, 60, size)
-    layers: list[Layer] = [
-        Table(
-            "table",
-            size,
-            3,
-            rng.permuted(np.arange(256).repeat(3)).reshape(256, 3).astype(np.uint8),
-        )
-    ]
-
-    def put(layer: Layer) -> None:
-        nonlocal images
-        if isinstance(layer, Summing):
-            sums = np.array([layer.sums(image) for image in images])
-            layer = replace(layer, factors=factors(rng, sums, alike=layer.name == "dense"))
-        images = np.array([layer.run(image) for image in images])
-        layers.append(layer)
-
-    def weights(*shape: int) -> np.ndarray:
-        return rng.integers(-128, 128, shape).astype(np.int8)
-
-    images = np.array([layers[0].run(image) for image in images])
-    for word in shape.split():
+def shape(number: int, classes: int) -> Network:
+    """Return a network of one of the shapes, without weights."""
+    size, words = SHAPES[number]
+    layers: list[Layer] = [Table("table", size, 3, None)]
+    for word in words.split():
         name = f"layer{len(layers)}"
         (kind, kernel, stride, before, after), outputs = word[:5], word[6:]
-        window = Window(*map(int, (kernel, stride, before, after)), around=int(rng.integers(256)))
+        window = Window(*map(int, (kernel, stride, before, after)))
         side, _, channels = layers[-1].shape
         taps = window.kernel**2
         if kind == "c":
-            matrix = weights(int(outputs), taps, channels)
-            put(Convolution(name, side, channels, None, window, matrix))
+            weights = np.zeros((int(outputs), taps, channels))
+            layers.append(Convolution(name, side, channels, None, window, weights))
         elif kind == "d":
-            put(Depthwise(name, side, channels, None, window, weights(taps, channels)))
+            weights = np.zeros((taps, channels))
+            layers.append(Depthwise(name, side, channels, None, window, weights))
         else:
-            put(Maximum(name, side, channels, replace(window, around=0)))
+            layers.append(Maximum(name, side, channels, window))
     side, _, channels = layers[-1].shape
-    put(Average("average", side, channels, None))
-    classes = int(rng.integers(8, 14))
-    put(Convolution("dense", 1, channels, None, Window(), weights(classes, 1, channels)))
+    layers.append(Average("average", side, channels, None))
+    weights = np.zeros((classes, 1, channels))
+    layers.append(Convolution("dense", 1, channels, None, Window(), weights))
     return Network(f"drawn{number}", tuple(layers), Best(classes, terms_of(0.01)))
 
 
 def case(rng: np.random.Generator, number: int, count: int, folder: Path) -> Case:
-    """Write a network, and judge images with its twin."""
-    drawn = network(rng, number)
-    # Targets that the layers reach, from the least to several times as much.
-    least = max(layer.size**2 for layer in drawn.layers) * int(rng.choice([1, 2, 5, 9]))
-    target = max(least, 2 * drawn.best.classes + 46)
-    while True:
-        try:
-            foldings = fold(drawn, target)
-            break
-        except InfeasibleError:
-            target += target // 2
-    rooms, _ = between(drawn, foldings)
-    files = write(drawn, foldings, rooms)
-    source = folder / f"fb_dnn_{drawn.name}.sv"
-    source.write_text(files.pop(source.name))
-    images = pictures(rng, count, drawn.size)
-    judged = [drawn.judge(image) for image in images]
-    answers = np.bincount([number for number, _ in judged])
-    assert answers.max() <= MOST_OF_A_CLASS * count + 3, f"{drawn.name}: classes {answers}"
-    due = [int(score.view(np.uint32)) << 16 | number for number, score in judged]
-    slowest = max(folding.cycles for folding in foldings)
-    return Case(
-        f"fb_dnn_{drawn.name}",
-        {"DataFolder": f'"{drawn.name}"'},
-        packed(images, 8, 3),
-        packed(due, 48, 1),
-        (24, 48),
-        interval=1.001 * slowest,
-        files={f"{drawn.name}/{name}": text for name, text in files.items()},
-    )
+    """Draw a network of one of the shapes, and images for it."""
+    network = drawn.filled(rng, shape(number, int(rng.integers(8, 14))), 60)
+    # From the least cycles that layers reach to several times as many.
+    target = max(layer.size**2 for layer in network.layers) * int(rng.choice([1, 2, 5, 9]))
+    images = drawn.pictures(rng, count, network.size)
+    made = drawn.case(network, max(target, 2 * network.best.classes + 46), images, folder)
+    seen = drawn.answers(made)
+    assert seen.max() <= MOST_OF_A_CLASS * count + 3, f"{network.name}: classes {seen}"
+    return made
 
 
 def test_networks() -> None:
     """By day some of the shapes, by night all: no class and no score differs; the rate is kept."""
     rng = players.generator()
-    folder = BUILD / "dnn" / "drawn"
-    folder.mkdir(parents=True, exist_ok=True)
     numbers = range(harness.repeat(len(SHAPES), 3, 4))
-    cases = [case(rng, number, harness.repeat(200, 20), folder) for number in numbers]
-    sources = [folder / f"{case.module}.sv" for case in cases]
+    cases = [case(rng, number, harness.repeat(200, 20), FOLDER) for number in numbers]
+    sources = [FOLDER / f"{case.module}.sv" for case in cases]
     players.simulate_cases(__file__, "fb_dnn_networks_bench", cases, sources=sources)
 
 
@@ -176,3 +112,15 @@ def test_shapes() -> None:
         "fb_dnn_shapes", parameters, packed(images, 8, 3), packed(due, 48, 1), (24, 48), files={}
     )
     players.simulate_cases(__file__, "fb_dnn_shapes_bench", [case])
+
+
+def test_mobilenet() -> None:
+    """Each layer of MobileNet-V1, and the whole, on images of its own: by day a small one."""
+    rng, size, width = players.generator(), harness.repeat(224, 64, 4), harness.repeat(4, 1) / 4
+    shape, target = mobilenet(size, width), harness.repeat(215_296, 40_000, 6)
+    network = drawn.filled(rng, shape, 2)
+    images = drawn.pictures(rng, harness.repeat(3, 1), size)
+    made = drawn.case(network, target, images, FOLDER, each_layer=True)
+    assert np.count_nonzero(drawn.answers(made)) == len(images)
+    sources = [FOLDER / f"{made.module}.sv"]
+    players.simulate_cases(__file__, "fb_dnn_mobilenet_bench", [made], sources=sources)
