@@ -73,8 +73,10 @@ package fb_net_pkg;
 
   // The beginning of a beat from a number of so many bytes, whose highest byte is the first one.
   function automatic logic [511:0] from_wire(input logic [511:0] number, input int unsigned bytes);
-    from_wire = '0;
-    for (int unsigned i = 0; i < bytes; i++) from_wire[8*i+:8] = number[8*(bytes-1-i)+:8];
+    logic [511:0] first;
+    first = number << 8 * (64 - bytes);
+    // All 64, whatever `bytes` is: a simulator unrolls that.
+    for (int unsigned i = 0; i < 64; i++) from_wire[8*i+:8] = first[8*(63-i)+:8];
   endfunction
 
 endpackage
