@@ -176,6 +176,7 @@ BENCHES = {
         f"levels-aes{lanes}": [*COUNT, *AES, "--parameter", f"Lanes={lanes}", "--levels"]
         for lanes in (1, 4)
     },
+    "classify": [sys.executable, "scripts/classify.py"],
     "dnn": [sys.executable, "scripts/dnn.py"],
     "levels-shrink": [*COUNT, *SHRINK, "--hierarchy", "--paths", "20"],
 }

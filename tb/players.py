@@ -84,7 +84,9 @@ def _instance(number: int, case: Case) -> str:
     parameters = f" #({parameters})" if parameters else ""
     (given, due), n = case.widths, number
     watches = "".join(_watch(n, name, *of) for name, of in case.watched.items())
-    return watches + f"""
+    return (
+        watches
+        + f"""
   logic s_valid{n}, s_ready{n}, m_valid{n}, m_ready{n};
   logic [{given - 1}:0] s_data{n};
   logic [{due - 1}:0] m_data{n};
@@ -98,6 +100,7 @@ def _instance(number: int, case: Case) -> str:
       .done(done[{n}]), .wrong(wrong[{n}]), .number(number[{n}]), .cycles(cycles[{n}]),
       .middle(middle[{n}]));
 """
+    )
 
 
 def _watch(number: int, name: str, bits: int, due: Sequence[str]) -> str:

@@ -72,14 +72,6 @@ HEADERS = """\
 COMPILER = ["c++", *(f"-DVM_{name}=0" for name in ("COVERAGE", "SC", "TIMING")), "-DVERILATOR=1"]
 COMPILER += [f"-DVM_TRACE{kind}=0" for kind in ("", "_FST", "_VCD", "_SAIF")]
 
-# cocotb would compile every module of Python anew, so that assertions say more, and load all that
-# pytest can be extended by: half of the time of a short simulation. Ours are enough.
-SIMULATOR = {
-    "COCOTB_ANSI_OUTPUT": "0",
-    "COCOTB_REWRITE_ASSERTION_FILES": "tb/*.py",
-    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-}
-
 # A simulation that provokes errors goes on behind them, up to this number. In its log: the line
 # with which a coroutine begins, and that of an error, with its time.
 MANY = 2**31 - 1
@@ -329,7 +321,7 @@ def simulate(
             timescale=("1ns", "1ps"),
             plusargs=[f"+verilator+error+limit+{MANY}"] if fires else [],
             test_args=["--trace", "--trace-file", str(results / "dump.fst")] if waves else [],
-            extra_env=SIMULATOR,
+            extra_env={"COCOTB_ANSI_OUTPUT": "0"},
         )
     except SystemExit as error:
         # The runner leaves by SystemExit when the simulator does, as it does after an assertion.

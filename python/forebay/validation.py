@@ -473,6 +473,50 @@ FIGURES = [
             ("C", "131,072", "RAMB36 without links", "ramb36_without_links", 1127),
         )
     ),
+    *(
+        Figure(
+            f"images of 9 MB recorded and classified, {where}",
+            f"≥ {least} images/s",
+            "–",
+            "scripts/bench.py classify",
+            "classify",
+            lambda report, case=case: report["cases"][case]["with"]["frames_per_second"],
+            "{:.1f} images/s",
+            at_least(least),
+        )
+        for case, where, least in (
+            ("host", "MobileNet-V1 in the chain, one drive, payload in host memory", 676),
+            ("two-drives", "in 131,072 cycles each, two drives, payload in host memory", 1350),
+        )
+    ),
+    *(
+        Figure(
+            f"the same rate as a share of a recording without a network, {where}",
+            "≥ 0.995",
+            "–",
+            "scripts/bench.py classify",
+            "classify",
+            lambda report, case=case: report["cases"][case]["ratio"],
+            "{:.4f}",
+            at_least(0.995),
+        )
+        for case, where in (
+            ("host", "host memory"),
+            ("onchip", "on chip"),
+            ("dram", "on-board DRAM"),
+            ("two-drives", "two drives"),
+        )
+    ),
+    Figure(
+        "classes of these images that differ from the twin's",
+        "0",
+        "–",
+        "scripts/bench.py classify",
+        "classify",
+        lambda report: sum(case["differ"] for case in report["cases"].values()),
+        "{:g}",
+        at_most(0),
+    ),
     Figure(
         "fresh drawings that the network `shapes` recognises, by its twin",
         "≥ 98 %",

@@ -204,7 +204,7 @@ impl Builder {
         self.key_of_tools(&mut key, source.trace);
         key.part(&source.top);
         key.part(verilator_flags(source).join(" "));
-        for (name, value) in source.parameters.iter().chain(&resolved.defines) {
+        for (name, value) in changed(source, resolved).chain(&resolved.defines) {
             key.part(name);
             key.part(value);
         }
@@ -323,7 +323,7 @@ impl Builder {
             .args(["--top-module", &source.top])
             .arg("-Mdir")
             .arg(dir);
-        for (name, value) in &source.parameters {
+        for (name, value) in changed(source, resolved) {
             command.arg(format!("-G{name}={value}"));
         }
         for (name, value) in &resolved.defines {
@@ -490,6 +490,31 @@ impl Builder {
 }
 
 /// All of Verilator's flags but those that name the design's files, parameters and folders.
+/// The parameters whose values are not the top module's defaults: what is said in two ways is built once.
+fn changed<'s>(
+    source: &'s Source,
+    resolved: &Resolved,
+) -> impl Iterator<Item = &'s (String, String)> {
+    let mut files = resolved.files.iter();
+    let top = files.find(|file| file.file_stem().is_some_and(|stem| *stem == *source.top));
+    let text = top.and_then(|file| fs::read_to_string(file).ok());
+    let text = text.unwrap_or_default();
+    let parameters = source.parameters.iter();
+    parameters.filter(move |(name, value)| !is_default(&text, name, value))
+}
+
+/// Whether a source gives a parameter this value. False where it cannot be told at a glance.
+fn is_default(text: &str, name: &str, value: &str) -> bool {
+    let declared = text.lines().filter_map(|line| {
+        let code = line.split("//").next().unwrap_or_default();
+        let (declaration, default) = code.split_once('=')?;
+        let mut words = declaration.split_whitespace();
+        let is_this = words.next() == Some("parameter") && words.last() == Some(name);
+        is_this.then(|| default.trim().trim_end_matches(',').trim_end())
+    });
+    declared.collect::<Vec<_>>() == [value]
+}
+
 fn verilator_flags(source: &Source) -> Vec<&'static str> {
     let initial = if source.random_init { "unique" } else { "fast" };
     let mut flags = VERILATE.to_vec();
@@ -603,4 +628,28 @@ fn read(path: &Path) -> Result<String> {
 
 fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).map_err(|e| Error::io("writing", path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_default;
+
+    #[test]
+    fn a_default_is_known_where_it_is_said_once() {
+        let top = "module top #(\n    parameter int unsigned Pages = 64,  // = 65,\n    \
+                   parameter logic [1:0] Kind = 2'b00\n)";
+        for (name, value, is) in [
+            ("Pages", "64", true),
+            ("Pages", "65", false),
+            ("Pages", "6", false),
+            ("Kind", "2'b00", true),
+            ("Kind", "0", false),
+            ("ages", "64", false),
+            ("Other", "64", false),
+        ] {
+            assert_eq!(is_default(top, name, value), is, "{name} = {value}");
+        }
+        let two = format!("{top}\nmodule other #(\n    parameter int Pages = 65\n)");
+        assert!(!is_default(&two, "Pages", "64") && !is_default("", "Pages", "64"));
+    }
 }

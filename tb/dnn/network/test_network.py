@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import folded
 import numpy as np
 
-import drawn
 import harness
 import players
 from forebay.dnn.draw import CLASSES, draw
@@ -26,6 +26,7 @@ from forebay.dnn.network import (
 )
 from forebay.dnn.read import read
 from forebay.dnn.shrink import shrink
+from forebay.dnn.weights import filled, pictures
 from forebay.filelist import ROOT
 from players import Case, words_pass  # noqa: F401
 from runner import BUILD
@@ -78,12 +79,12 @@ def shape(number: int, classes: int) -> Network:
 
 def case(rng: np.random.Generator, number: int, count: int, folder: Path) -> Case:
     """Draw a network of one of the shapes, and images for it."""
-    network = drawn.filled(rng, shape(number, int(rng.integers(8, 14))), 60)
+    network = filled(rng, shape(number, int(rng.integers(8, 14))), 60)
     # From the least cycles that layers reach to several times as many.
     target = max(layer.size**2 for layer in network.layers) * int(rng.choice([1, 2, 5, 9]))
-    images = drawn.pictures(rng, count, network.size)
-    made = drawn.case(network, max(target, 2 * network.best.classes + 46), images, folder)
-    seen = drawn.answers(made)
+    images = pictures(rng, count, network.size)
+    made = folded.case(network, max(target, 2 * network.best.classes + 46), images, folder)
+    seen = folded.answers(made)
     assert seen.max() <= MOST_OF_A_CLASS * count + 3, f"{network.name}: classes {seen}"
     return made
 
@@ -118,9 +119,9 @@ def test_mobilenet() -> None:
     """Each layer of MobileNet-V1, and the whole, on images of its own: by day a small one."""
     rng, size, width = players.generator(), harness.repeat(224, 64, 4), harness.repeat(4, 1) / 4
     shape, target = mobilenet(size, width), harness.repeat(215_296, 40_000, 6)
-    network = drawn.filled(rng, shape, 2)
-    images = drawn.pictures(rng, harness.repeat(3, 1), size)
-    made = drawn.case(network, target, images, FOLDER, each_layer=True)
-    assert np.count_nonzero(drawn.answers(made)) == len(images)
+    network = filled(rng, shape, 2)
+    images = pictures(rng, harness.repeat(3, 1), size)
+    made = folded.case(network, target, images, FOLDER, each_layer=True)
+    assert np.count_nonzero(folded.answers(made)) == len(images)
     sources = [FOLDER / f"{made.module}.sv"]
     players.simulate_cases(__file__, "fb_dnn_mobilenet_bench", [made], sources=sources)
