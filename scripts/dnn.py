@@ -13,14 +13,12 @@ import numpy as np
 
 from forebay.dnn.draw import CLASSES, draw
 from forebay.dnn.fold import fold
-from forebay.dnn.mobilenet import mobilenet
+from forebay.dnn.mobilenet import DESIGNS, mobilenet
 from forebay.dnn.read import read
 from forebay.dnn.shrink import shrink
 
 ROOT = Path(__file__).resolve().parent.parent
 DRAWINGS, WIDTH, HEIGHT, SEED = 2000, 96, 72, 2026
-# Cycles an image: of one drive's rate at 150 MHz, and of two drives' at 180 MHz.
-TARGETS = {"B": 215_296, "C": 131_072}
 
 
 def folded(target: int) -> dict[str, Any]:
@@ -54,7 +52,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="put the figures into this file")
     options = parser.parse_args()
-    found: dict[str, Any] = {"mobilenet": {name: folded(n) for name, n in TARGETS.items()}}
+    found: dict[str, Any] = {"mobilenet": {name: folded(n) for name, n in DESIGNS.items()}}
     found["shapes"] = drawings()
     for name, one in found["mobilenet"].items():
         print(f"MobileNet-V1 1.0/224, {name}: {one}")

@@ -46,7 +46,7 @@ class Case:
         Bits of a word and words that are due on streams inside the module, by the streams' names.
     files : mapping
         Contents of memories, a line a word, by the parameter that names them; or texts of files, by
-        names with a dot.
+        names with a slash.
     """
 
     module: str
@@ -77,7 +77,7 @@ def values(rng: np.random.Generator, shape: tuple[int, ...], *, signed: bool = F
 
 def _instance(number: int, case: Case) -> str:
     """Return the part of a bench that is a case: source, module, sink."""
-    files = {name: f'"{number}.{name}.mem"' for name in case.files if "." not in name}
+    files = {name: f'"{number}.{name}.mem"' for name in case.files if "/" not in name}
     parameters = ", ".join(
         f".{name}({value})" for name, value in {**case.parameters, **files}.items()
     )

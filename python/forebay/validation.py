@@ -508,7 +508,7 @@ FIGURES = [
         )
     ),
     Figure(
-        "classes of these images that differ from the twin's",
+        "classes and scores of these images that differ from the twin's",
         "0",
         "–",
         "scripts/bench.py classify",

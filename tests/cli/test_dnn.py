@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,11 +16,12 @@ import networks
 import numpy as np
 import onnx
 import pytest
-from driving import BAD_INPUT, FILE_FAILED, IMPOSSIBLE, ROOT, Run
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, IMPOSSIBLE, PROGRAM, ROOT, Run
 from scapy.utils import wrpcap
 from test_images import ppm
 from test_pipeline import capture, write
 
+from forebay.dnn import draw
 from forebay.dnn.network import Network
 from forebay.dnn.read import ModelError, read
 from forebay.dnn.shrink import shrink
@@ -226,8 +228,8 @@ def test_pictures_of_folders(forebay: Run, tmp_path: Path, cameras: tuple[Path, 
     (folders[1] / "empty").write_bytes(b"")
     sent = [word for folder in folders for word in ("--files", folder)]
     done = forebay("record", pipeline, *sent, "--overwrite", "-o", "json").report
-    assert done["files"]["count"] == done["whole_objects"] == 6
-    assert [left["empty"] for left in done["files"]["left"]] == [0, 1]
+    assert done["files"]["found"] == done["files"]["begun"] == done["whole_objects"] == 6
+    assert [left["empty"] for left in done["files"]["left_out"]] == [0, 1]
     names = tmp_path / "names.txt"
     names.write_text("".join(f"name of {number}\n" for number in range(network.best.classes)))
     page = tmp_path / "page.html"
@@ -252,6 +254,56 @@ def test_pictures_of_folders(forebay: Run, tmp_path: Path, cameras: tuple[Path, 
         assert max(found.shape[:2]) == min(112, max(image.shape[:2]))
         theirs = cv2.resize(image, found.shape[1::-1], interpolation=cv2.INTER_AREA)
         assert np.abs(found.astype(int) - theirs).mean() < 4
+
+
+def test_a_file_that_cannot_be_read(
+    forebay: Run, tmp_path: Path, cameras: tuple[Path, Network]
+) -> None:
+    """The others are recorded, and it is told."""
+    (tmp_path / "a").write_bytes(bytes(5000))
+    (tmp_path / "b").symlink_to("nowhere")
+    words = ("--files", tmp_path, "--overwrite", "-o", "json")
+    done = forebay("record", cameras[0], *words, code=BAD_RESULT).report
+    assert done["files"]["begun"] == done["whole_objects"] == 1
+    (left,) = done["files"]["left_out"]
+    assert left["failed"] == 1 and "/b: " in left["problems"][0]
+
+
+@pytest.fixture(scope="module")
+def packed(forebay: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pack a file of a MiB into a recording."""
+    here = tmp_path_factory.mktemp("packed")
+    (here / "folder").mkdir()
+    (here / "folder" / "file").write_bytes(bytes(1 << 20))
+    forebay("store", "pack", here / "folder", here / "x.img")
+    return here / "x.img"
+
+
+def test_a_reader_who_has_enough(packed: Path) -> None:
+    """A tar file goes into a pipe that is closed: no failure."""
+    command = f"{PROGRAM} store tar {packed} - | head -c 100 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_of_the_classes_of_ours() -> None:
+    """The file that `make demo-classify` names has the names of those that are drawn."""
+    names = (ROOT / "rtl/pe/shapes/classes.txt").read_text().split()
+    assert names == list(draw.CLASSES)
+
+
+NAMES = {"no text": (b"\xff\xfe\0", "no text"), "too long": (b"x" * (8 << 20) + b"y", "8 MiB")}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_names_that_are_refused(forebay: Run, tmp_path: Path, packed: Path, case: str) -> None:
+    """With what is wanted."""
+    (tmp_path / "names").write_bytes(NAMES[case][0])
+    words = ("--html", tmp_path / "x.html", "--classes", tmp_path / "names")
+    refused = forebay("store", "report", packed, *words, code=BAD_INPUT)
+    assert NAMES[case][1] in refused.complaint and "class in each line" in refused.complaint
 
 
 REFUSED_FILES = {

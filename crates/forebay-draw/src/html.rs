@@ -212,6 +212,9 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
+            '\t' | '\n' | '\r' => escaped.push(character),
+            // XML has no others, not even escaped.
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }
     }
@@ -236,7 +239,13 @@ mod tests {
         grid.row(["NO"]);
         grid.row(["&"]);
         page.table(&grid);
+        page.paragraph("a\u{b}b\0");
+        let bytes = b"P5\n1 1\n255\n\x07";
+        let picture = Picture::small(bytes, 8).expect("an image");
+        page.gallery([("<g>".to_owned(), vec![(picture, "\"1\"".to_owned())])]);
         let text = page.finish();
+        assert!(text.contains("<p>a\u{fffd}b\u{fffd}</p>"));
+        assert!(text.contains("<h3>&lt;g&gt;</h3>") && text.contains("alt=\"&quot;1&quot;\""));
         assert!(text.contains("<h1>a &lt; b &amp; &quot;c&quot;</h1>"));
         assert!(text.contains("<th>&lt;x&gt;</th>") && text.contains("<td>&amp;</td>"));
         assert!(text.contains("<span class=\"bad\">NO</span>"));

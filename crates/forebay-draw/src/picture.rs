@@ -9,8 +9,8 @@ use image::{DynamicImage, ImageFormat, ImageReader, Limits};
 
 /// Pixels of a side that an image may have.
 const SIDE_MOST: u32 = 16_384;
-/// Bytes that it may take when it is decoded.
-const BYTES_MOST: u64 = 1 << 30;
+/// Bytes that it may take when it is decoded: 80 million pixels.
+const BYTES_MOST: u64 = 256 << 20;
 
 /// An image that is small enough for a page, and needs no file beside it.
 #[derive(Clone, Debug)]
@@ -25,17 +25,23 @@ impl Picture {
     /// Makes an image of `side` pixels at most, each the mean of those that it stands for.
     ///
     /// # Parameters
-    /// `bytes`: a file, PGM, PPM or PNG; from elsewhere, so that it may be anything.
+    /// `bytes`: a file, PNM or PNG; from elsewhere, so that it may be anything.
     ///
     /// # Returns
-    /// None where it is no such image, is damaged, or has more than 16,384 pixels a side.
+    /// None where it is no such image, is damaged, has more than 16,384 pixels a side, or more than
+    /// 256 MiB of them.
     #[must_use]
     pub fn small(bytes: &[u8], side: u32) -> Option<Self> {
+        Self::within(bytes, side, BYTES_MOST)
+    }
+
+    /// The same of an image that takes `most` bytes at most.
+    fn within(bytes: &[u8], side: u32, most: u64) -> Option<Self> {
         let mut reader = ImageReader::new(Cursor::new(bytes));
         reader.set_format(image::guess_format(bytes).ok()?);
         let mut limits = Limits::default();
         (limits.max_image_width, limits.max_image_height) = (Some(SIDE_MOST), Some(SIDE_MOST));
-        limits.max_alloc = Some(BYTES_MOST);
+        limits.max_alloc = Some(most);
         reader.limits(limits);
         let image = reader.decode().ok()?;
         let of = (image.width(), image.height());
@@ -52,6 +58,12 @@ impl Picture {
             of,
             url: format!("data:image/png;base64,{text}"),
         })
+    }
+
+    /// Pixels of the image that it was made of.
+    #[must_use]
+    pub fn pixels(&self) -> u64 {
+        u64::from(self.of.0) * u64::from(self.of.1)
     }
 
     /// Whether a file that begins so may be one.
@@ -93,15 +105,18 @@ mod tests {
         }
         for file in [
             b"P6\n0 4\n255\n".as_slice(),
-            b"P6\n20000 1\n255\n",
             b"P6\n4294967295 4294967295\n255\n....",
-            b"P6\n16384 16384\n65535\n",
             b"P7\nWIDTH 1\n",
             b"\x89PNG\r\n\x1a\n",
             b"GIF89a",
         ] {
             assert!(Picture::small(file, 8).is_none(), "{file:?}");
         }
+        // Whole files.
+        assert!(Picture::small(&ppm(16_384, 1, 1), 8).is_some());
+        assert!(Picture::small(&ppm(16_385, 1, 1), 8).is_none());
+        assert!(Picture::within(&whole, 8, 3 * 81).is_some());
+        assert!(Picture::within(&whole, 8, 3 * 81 - 1).is_none());
         assert!(Picture::may_be(&whole) && !Picture::may_be(b"GIF89a") && !Picture::may_be(b""));
     }
 }

@@ -489,8 +489,8 @@ impl Builder {
     }
 }
 
-/// All of Verilator's flags but those that name the design's files, parameters and folders.
-/// The parameters whose values are not the top module's defaults: what is said in two ways is built once.
+/// Parameters whose values differ from the top module's defaults. The others are left out, so that a value
+/// that is said and one that is not share a model.
 fn changed<'s>(
     source: &'s Source,
     resolved: &Resolved,
@@ -515,6 +515,7 @@ fn is_default(text: &str, name: &str, value: &str) -> bool {
     declared.collect::<Vec<_>>() == [value]
 }
 
+/// All of Verilator's flags but those that name the design's files, parameters and folders.
 fn verilator_flags(source: &Source) -> Vec<&'static str> {
     let initial = if source.random_init { "unique" } else { "fast" };
     let mut flags = VERILATE.to_vec();

@@ -112,6 +112,12 @@ impl<'d> Recording<'d> {
         })
     }
 
+    /// Whether payload comes encrypted: there is a cipher, and no key was given.
+    #[must_use]
+    pub fn is_ciphertext(&self) -> bool {
+        self.superblock().schema.cipher.is_some() && self.key.is_none()
+    }
+
     /// The same, with payload decrypted.
     ///
     /// # Errors

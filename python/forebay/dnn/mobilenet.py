@@ -18,6 +18,8 @@ from forebay.dnn.network import (
 )
 
 FIRST, CLASSES = 32, 1000
+# Cycles an image: of one drive's rate at 150 MHz, and of two drives' at 180 MHz.
+DESIGNS = {"B": 215_296, "C": 131_072}
 # Outputs and stride of each pair of layers.
 PAIRS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)]
 PAIRS += [(512, 1)] * 5 + [(1024, 2), (1024, 1)]

@@ -71,7 +71,7 @@ def needed(module: str) -> ModuleType:
         wheel = (error.name or module).split(".")[0]
         failure(
             f"Python cannot import {wheel}: {error}",
-            "`scripts/setup test` installs what requirements.txt names, this wheel too",
+            "`make setup` installs it; duckdb, numpy and pyarrow come with `scripts/setup data`",
         )
         raise SystemExit(IMPOSSIBLE) from error
 

@@ -120,7 +120,7 @@ def test_mobilenet() -> None:
     rng, size, width = players.generator(), harness.repeat(224, 64, 4), harness.repeat(4, 1) / 4
     shape, target = mobilenet(size, width), harness.repeat(215_296, 40_000, 6)
     network = filled(rng, shape, 2)
-    images = pictures(rng, harness.repeat(3, 1), size)
+    images = pictures(rng, 3, size)
     made = folded.case(network, target, images, FOLDER, each_layer=True)
     assert np.count_nonzero(folded.answers(made)) == len(images)
     sources = [FOLDER / f"{made.module}.sv"]

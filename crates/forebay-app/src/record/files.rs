@@ -3,7 +3,8 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forebay_model::net::{Content, Object};
 use forebay_net::send::{Files, Left};
@@ -11,21 +12,38 @@ use serde::Serialize;
 
 use crate::failure::{Exit, Failure, Result};
 
-/// What was found to be sent.
-#[derive(Debug, Default, Serialize)]
+/// What became of files that were to be sent.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct FilesReport {
-    /// Files, an object each.
-    pub count: u64,
+    /// Files that were found, an object each.
+    pub found: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What else was there, by sender.
-    pub left: Vec<Left>,
+    /// Objects that were begun.
+    pub begun: u64,
+    /// What is no object, by sender.
+    pub left_out: Vec<Left>,
+}
+
+/// The report, which the senders write on.
+#[derive(Clone, Debug, Default)]
+pub struct Sent(Arc<Mutex<FilesReport>>);
+
+impl Sent {
+    /// As it is now.
+    pub fn report(&self) -> FilesReport {
+        self.open().clone()
+    }
+
+    fn open(&self) -> MutexGuard<'_, FilesReport> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl FilesReport {
-    /// Whether all that was named can be sent, but for what is empty or no file.
+    /// Whether each file that was found and its turn came could be read.
     pub fn is_good(&self) -> bool {
-        self.left.iter().all(|left| left.failed == 0)
+        self.left_out.iter().all(|left| left.failed == 0)
     }
 }
 
@@ -33,7 +51,7 @@ impl FilesReport {
 ///
 /// # Errors
 /// What is not there, and where a sender has none.
-pub fn find(paths: &[PathBuf]) -> Result<(Vec<Files>, FilesReport)> {
+pub fn find(paths: &[PathBuf]) -> Result<(Vec<Files>, Sent)> {
     let mut report = FilesReport::default();
     let mut all = Vec::new();
     for path in paths {
@@ -47,50 +65,91 @@ pub fn find(paths: &[PathBuf]) -> Result<(Vec<Files>, FilesReport)> {
                 "name a folder with files of at least one byte: an object without bytes cannot be sent",
             ));
         }
-        report.count += files.found.len() as u64;
+        report.found += files.found.len() as u64;
         report.bytes = report.bytes.saturating_add(files.bytes());
-        report.left.push(std::mem::take(&mut files.left));
+        report.left_out.push(std::mem::take(&mut files.left));
         all.push(files);
     }
-    Ok((all, report))
+    Ok((all, Sent(Arc::new(Mutex::new(report)))))
 }
 
-/// Files as objects, numbered from 0.
-pub fn objects(files: &Files) -> impl Iterator<Item = Object> + Send + 'static {
-    let files = (0..).zip(files.found.clone());
-    files.map(|(number, (path, bytes))| Object {
-        number,
-        bytes,
-        content: Content::Reader(Box::new(Later::Path(path))),
+/// The files of a sender as objects, numbered from 0. Each is opened when its turn comes; one that
+/// cannot be is passed over, and its number left out.
+pub fn objects(
+    files: &Files,
+    sender: usize,
+    sent: &Sent,
+) -> impl Iterator<Item = Object> + Send + 'static {
+    let (files, sent) = ((0..).zip(files.found.clone()), sent.clone());
+    files.filter_map(move |(number, (path, bytes))| {
+        let mut report = sent.open();
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                report.left_out[sender].problem(&path, &error.to_string());
+                return None;
+            }
+        };
+        report.begun += 1;
+        let file = BufReader::new(file);
+        Some(Object {
+            number,
+            bytes,
+            content: Content::Reader(Box::new(Named { path, file })),
+        })
     })
 }
 
-/// A file that is opened when its first byte is due.
-enum Later {
-    Path(PathBuf),
-    Open(PathBuf, BufReader<File>),
+/// A file whose failures say its name.
+struct Named {
+    path: PathBuf,
+    file: BufReader<File>,
 }
 
-impl Read for Later {
+impl Read for Named {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = match self {
-            Self::Path(path) => {
-                let opened = File::open(&*path).map_err(|error| named(path, &error))?;
-                *self = Self::Open(std::mem::take(path), BufReader::new(opened));
-                return self.read(into);
-            }
-            Self::Open(path, file) => file.read(into).map_err(|error| named(path, &error)),
-        };
-        match (self, read) {
-            (Self::Open(path, _), Ok(0)) if !into.is_empty() => {
-                let why = io::Error::from(io::ErrorKind::UnexpectedEof);
-                Err(named(path, &why))
-            }
-            (_, read) => read,
-        }
+        let read = self.file.read(into).and_then(|count| match count {
+            0 if !into.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            count => Ok(count),
+        });
+        read.map_err(|error| named(&self.path, &error))
     }
 }
 
-fn named(path: &std::path::Path, error: &io::Error) -> io::Error {
+fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_cannot_be_opened_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a", "b", "c"] {
+            fs::write(folder.path().join(name), name).expect("a file");
+        }
+        let (files, sent) = find(&[folder.path().to_owned()]).expect("files");
+        fs::remove_file(folder.path().join("b")).expect("removed");
+        fs::write(folder.path().join("c"), "").expect("a file");
+        let mut objects: Vec<_> = objects(&files[0], 0, &sent).collect();
+        let numbers: Vec<_> = objects.iter().map(|object| object.number).collect();
+        assert_eq!(numbers, [0, 2]);
+        let report = sent.report();
+        assert_eq!((report.found, report.begun), (3, 2));
+        assert!(!report.is_good() && report.left_out[0].problems[0].contains("/b: "));
+        let mut read = |at: usize| {
+            let Content::Reader(reader) = &mut objects[at].content else {
+                panic!("no reader")
+            };
+            reader
+                .read_exact(&mut [0])
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(read(0), Ok(()));
+        // It has shrunk since it was looked at.
+        assert!(read(1).expect_err("nothing there").contains("/c: "));
+    }
 }

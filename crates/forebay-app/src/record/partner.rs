@@ -17,7 +17,7 @@ use forebay_net::tap::{Setup, Tap};
 use forebay_pipeline::{Clock, Pipeline};
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, FilesReport};
+use super::files::{self, FilesReport, Sent};
 use super::senders::{self, Senders, falling};
 use super::setup;
 use super::wire::{Captured, Interface, Listeners, Written};
@@ -156,7 +156,12 @@ impl PartnerSpec {
     }
 
     /// The senders of files.
-    fn sender_of_files(&self, pipeline: &Pipeline, files: &[Files]) -> Result<Box<dyn Source>> {
+    fn sender_of_files(
+        &self,
+        pipeline: &Pipeline,
+        files: &[Files],
+        sent: &Sent,
+    ) -> Result<Box<dyn Source>> {
         let source = &pipeline.source;
         let taken = usize::from(source.streams);
         if files.len() > taken {
@@ -167,7 +172,8 @@ impl PartnerSpec {
                 "set streams in [source] of its file, or name fewer files and folders",
             ));
         }
-        let objects = files.iter().map(files::objects);
+        let senders = files.iter().enumerate();
+        let objects = senders.map(|(number, files)| files::objects(files, number, sent));
         senders::source(
             (setup::addresses(pipeline), source.mtu),
             source.stream,
@@ -202,8 +208,7 @@ impl PartnerSpec {
 pub struct LinkPartner {
     /// Bytes that it sends, where that is known.
     pub bytes: Option<u64>,
-    /// The files that it sends.
-    pub files: Option<FilesReport>,
+    files: Option<Sent>,
     capture: Option<Arc<Mutex<Seen>>>,
     interface: Option<Interface>,
 }
@@ -254,10 +259,11 @@ impl LinkPartner {
                 spec.senders(pipeline, *object, *senders)?.source(*bytes)?
             }
             SourceSpec::Files { paths } => {
-                let (files, report) = files::find(paths)?;
-                partner.bytes = Some(report.bytes);
-                partner.files = Some(report);
-                spec.sender_of_files(pipeline, &files)?
+                let (files, sent) = files::find(paths)?;
+                partner.bytes = Some(sent.report().bytes);
+                let source = spec.sender_of_files(pipeline, &files, &sent)?;
+                partner.files = Some(sent);
+                source
             }
             SourceSpec::Silence => Box::new(Frames::new([])),
         };
@@ -279,6 +285,12 @@ impl LinkPartner {
     pub fn capture(&self) -> Option<Seen> {
         let seen = self.capture.as_ref()?;
         Some(seen.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// What became of the files that it sends.
+    #[must_use]
+    pub fn files(&self) -> Option<FilesReport> {
+        self.files.as_ref().map(Sent::report)
     }
 
     /// Whether it is an interface of this machine.

@@ -63,8 +63,7 @@ pub struct Report {
     pub summary: Summary,
     /// What was in the capture.
     pub capture: Option<Seen>,
-    /// The files that were sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What became of the files that were to be sent.
     pub files: Option<FilesReport>,
     /// Why the source ended before its time.
     pub source_failure: Option<String>,
@@ -125,7 +124,7 @@ pub fn simulated(
         .as_deref()
         .map(Written::create)
         .transpose()?;
-    let (mut partner, network) = LinkPartner::connect(&spec.partner, &pipeline, written.as_ref())?;
+    let (partner, network) = LinkPartner::connect(&spec.partner, &pipeline, written.as_ref())?;
     config.network = Some(network);
     let mut session = Session::of(config, SCHEMA)?;
     let superblock = prepare(
@@ -151,7 +150,7 @@ pub fn simulated(
         summary: Summary::through(&pipeline, &recorded),
         pipeline,
         capture: partner.capture(),
-        files: partner.files.take(),
+        files: partner.files(),
         source_failure: failure.map(|failure| format!("{failure}; {}", failure.remedy())),
         dropped_by_linux: partner.dropped_by_linux()?,
         extracted: 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Peers that send objects, each in a stream of its own.
+//! Link partners that send objects, each in a stream of its own.
 
 use forebay_model::net::{Addresses, Merged, Object, Objects, Source, objects_of};
 

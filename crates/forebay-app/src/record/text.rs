@@ -269,9 +269,14 @@ fn gaps(page: &mut Page, report: &Report) {
 
 fn extras(page: &mut Page, report: &Report) {
     if let Some(files) = &report.files {
-        let text = format!("{} files, {}", count(files.count), bytes(files.bytes));
-        page.field("sent", text);
-        for line in files.left.iter().flat_map(Left::lines) {
+        let text = format!(
+            "{} found, {}; {} begun as objects",
+            count(files.found),
+            bytes(files.bytes),
+            count(files.begun)
+        );
+        page.field("files", text);
+        for line in files.left_out.iter().flat_map(Left::lines) {
             page.field("", line);
         }
     }

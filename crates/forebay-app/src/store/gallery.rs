@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Recorded images by class, made small.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use forebay_draw::{HtmlPage, Picture};
@@ -20,10 +20,16 @@ const WITHOUT_CLASSES: usize = 24;
 const CLASSES: usize = 32;
 /// Bytes of an object that is read.
 const BYTES_MOST: u32 = 256 << 20;
+/// Pixels that are decoded in all, so that a page does not take minutes.
+const PIXELS: u64 = 1 << 30;
 
 /// The first images of each class.
 #[derive(Debug, Default)]
-pub struct Gallery(BTreeMap<Option<u16>, Vec<Row>>);
+pub struct Gallery {
+    rows: BTreeMap<Option<u16>, Vec<Row>>,
+    /// Classes for which there was no place.
+    left_out: BTreeSet<Option<u16>>,
+}
 
 impl Gallery {
     /// Looks which objects it is to show.
@@ -48,15 +54,16 @@ impl Gallery {
     }
 
     fn take(&mut self, class: Option<u16>, row: Row) {
-        let is_full = self.0.len() >= CLASSES;
-        if is_full && !self.0.contains_key(&class) {
+        let is_full = self.rows.len() >= CLASSES;
+        if is_full && !self.rows.contains_key(&class) {
+            self.left_out.insert(class);
             return;
         }
         let most = match class {
             Some(_) => OF_A_CLASS,
             None => WITHOUT_CLASSES,
         };
-        let rows = self.0.entry(class).or_default();
+        let rows = self.rows.entry(class).or_default();
         if rows.len() < most {
             rows.push(row);
         }
@@ -64,20 +71,40 @@ impl Gallery {
 
     /// Adds them to a page, if any of them is an image.
     pub fn draw(&self, page: &mut HtmlPage, recording: &Recording<'_>, names: &ClassNames) {
-        let groups = self.0.iter().map(|(class, rows)| {
-            let heading = match class {
-                Some(class) => names.of(*class),
-                None if self.0.len() == 1 => "without a class".to_owned(),
-                None => "not judged".to_owned(),
-            };
-            let shown = rows.iter().filter_map(|row| shown(recording, row));
-            (heading, shown.collect::<Vec<_>>())
-        });
-        let groups: Vec<_> = groups.filter(|(_, shown)| !shown.is_empty()).collect();
-        if !groups.is_empty() {
-            page.heading(2, "Images")
-                .remark("The first ones of each class, as they lie in the recording.")
-                .gallery(groups);
+        let (mut groups, mut pixels) = (Vec::new(), 0);
+        for (class, rows) in &self.rows {
+            let mut group = Vec::new();
+            for row in rows {
+                if pixels < PIXELS
+                    && let Some((picture, caption)) = shown(recording, row)
+                {
+                    pixels += picture.pixels();
+                    group.push((picture, caption));
+                }
+            }
+            if !group.is_empty() {
+                groups.push((self.heading(*class, names), group));
+            }
+        }
+        if groups.is_empty() {
+            return;
+        }
+        page.heading(2, "Images")
+            .remark("The first ones of each class, as they lie in the recording.")
+            .gallery(groups);
+        if pixels >= PIXELS {
+            page.remark("More are too large for a page.");
+        }
+        if !self.left_out.is_empty() {
+            page.remark(&format!("and {} more classes", self.left_out.len()));
+        }
+    }
+
+    fn heading(&self, class: Option<u16>, names: &ClassNames) -> String {
+        match class {
+            Some(class) => names.of(class),
+            None if self.rows.len() == 1 => "without a class".to_owned(),
+            None => "not judged".to_owned(),
         }
     }
 }

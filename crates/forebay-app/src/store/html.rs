@@ -39,6 +39,9 @@ impl Report {
             page.paragraph("There are no objects in it.");
             return Ok(page.finish());
         }
+        if recording.is_ciphertext() {
+            page.remark("Payload is encrypted: images are shown with --key-file.");
+        }
         Gallery::of(recording).draw(&mut page, recording, names);
         charts(&mut page, self, names)?;
         tables(&mut page, self, names);

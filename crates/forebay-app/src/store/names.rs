@@ -2,7 +2,7 @@
 //! Names of classes.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
 use crate::failure::{Failure, Result};
@@ -20,20 +20,22 @@ impl ClassNames {
     /// # Errors
     /// A file that cannot be read, is longer than 8 MiB or is no text.
     pub fn read(path: &Path) -> Result<Self> {
-        let failed = |error| Failure::file("reading", path, error);
+        let refused = |limit: &str| {
+            let remedy = "give a text file with the name of a class in each line";
+            Failure::input("--classes", path.display(), limit, remedy)
+        };
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::InvalidData => refused("it is no text in UTF-8"),
+            _ => Failure::file("reading", path, error),
+        };
         let mut text = String::new();
         let file = File::open(path).map_err(failed)?;
-        file.take(BYTES_MOST + 1)
-            .read_to_string(&mut text)
-            .map_err(failed)?;
+        let mut file = file.take(BYTES_MOST + 1);
+        file.read_to_string(&mut text).map_err(failed)?;
         if text.len() as u64 > BYTES_MOST {
-            return Err(Failure::input(
-                "--classes",
-                path.display(),
-                "a file of names has 8 MiB at most",
-                "give a text file with the name of a class in each line",
-            ));
+            return Err(refused("a file of names has 8 MiB at most"));
         }
+        let text = text.trim_start_matches('\u{feff}');
         let names = text.lines().map(|line| line.trim().to_owned());
         Ok(Self(names.collect()))
     }

@@ -49,7 +49,7 @@ pub struct Count {
 }
 
 /// What was not sent, or not whole.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Left {
     /// Files without bytes: an object has one or more.
     pub empty: u64,

@@ -36,8 +36,8 @@ pub struct RecordArgs {
     /// With --tap or --bus vfio: end the recording after this time [default: with Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     pub lasts: Option<Duration>,
-    /// Send this file, or the files of this folder, as objects, numbered from 0 in the order of their
-    /// names; give it once for each sender, whose streams follow each other
+    /// Send this file, or the files of this folder and of those in it, as objects, numbered from 0 in
+    /// the order of their names; give it once for each sender, whose streams follow each other
     #[arg(long, value_name = "PATH",
           conflicts_with_all = ["pcap", "tap", "generate", "object", "streams"])]
     pub files: Vec<PathBuf>,

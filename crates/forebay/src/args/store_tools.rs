@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{DisksArgs, KeyArgs, values};
+use super::{DisksArgs, values};
 
 #[derive(Args, Debug)]
 pub struct StoreSqlArgs {
@@ -68,13 +68,14 @@ pub struct StoreExportArgs {
 pub struct StoreReportArgs {
     #[command(flatten)]
     pub on: DisksArgs,
-    /// Where the page goes; it needs no network. Objects that are PGM, PPM or PNG images are shown,
-    /// the first ones of each class
+    /// Where the page goes; it needs no network. Objects that are PNM (such as PGM, PPM) or PNG images
+    /// are shown, the first ones of 32 classes
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Names of the classes on that page: a text file, a line each, class 0 first
     #[arg(long, value_name = "FILE", requires = "html")]
     pub classes: Option<PathBuf>,
-    #[command(flatten)]
-    pub key: KeyArgs,
+    /// Show encrypted images, with the key in this file, the one that the recording was made with
+    #[arg(long, value_name = "FILE", requires = "html")]
+    pub key_file: Option<PathBuf>,
 }

@@ -117,7 +117,13 @@ pub fn tar(args: &StoreTarArgs) -> Result<Exit> {
     warn(&recording);
     note(recording.superblock().schema.cipher);
     let written = if args.to.as_os_str() == "-" {
-        recording.write_tar(&mut io::stdout().lock())?
+        match recording.write_tar(&mut io::stdout().lock()) {
+            // The reader has enough, as `head` has.
+            Err(Error::Sink(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return Ok(Exit::Good);
+            }
+            written => written?,
+        }
     } else {
         let file = File::create_new(&args.to);
         let failed = |error| Failure::file("writing", &args.to, error);

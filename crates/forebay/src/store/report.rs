@@ -15,7 +15,7 @@ use crate::report::{self, Report};
 pub fn run(args: &StoreReportArgs) -> Result<Exit> {
     let disk = disks::read(&args.on.disks)?;
     let mut recording = Recording::open(&*disk)?;
-    if let Some(path) = &args.key.key_file {
+    if let Some(path) = &args.key_file {
         recording = recording.with_key(&Key::read(path)?)?;
     }
     let names = match &args.classes {
