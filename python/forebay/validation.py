@@ -480,7 +480,10 @@ FIGURES = [
             "–",
             "scripts/bench.py classify",
             "classify",
-            lambda report, case=case: report["cases"][case]["with"]["frames_per_second"],
+            # With a network no recording is quicker: what is, is its short beginning.
+            lambda report, case=case: min(
+                report["cases"][case][which]["frames_per_second"] for which in ("with", "without")
+            ),
             "{:.1f} images/s",
             at_least(least),
         )
@@ -496,7 +499,7 @@ FIGURES = [
             "–",
             "scripts/bench.py classify",
             "classify",
-            lambda report, case=case: report["cases"][case]["ratio"],
+            lambda report, case=case: min(report["cases"][case]["ratio"], 1.0),
             "{:.4f}",
             at_least(0.995),
         )
