@@ -22,6 +22,7 @@ from test_images import ppm
 from test_pipeline import capture, write
 
 from forebay.dnn import draw
+from forebay.dnn.mobilenet import CLASSES, DESIGNS, FIRST, PAIRS, mobilenet
 from forebay.dnn.network import Network
 from forebay.dnn.read import ModelError, read
 from forebay.dnn.shrink import shrink
@@ -34,19 +35,15 @@ def squeezed(values: np.ndarray) -> np.ndarray:
     return values[0].transpose(1, 2, 0) if values.ndim == 4 else values.reshape(1, 1, -1)
 
 
-@pytest.mark.parametrize("signed", [False, True])
-def test_each_layer_is_onnxruntimes(tmp_path: Path, *, signed: bool) -> None:
-    """With its own inputs each layer's values are onnxruntime's, in all but 10 of a million."""
-    path = networks.quantised(networks.short(), tmp_path, signed=signed)
-    network, warnings = read(path, "net")
-    assert not warnings
+def check_layers(path: Path, network: Network, images: np.ndarray, *, signed: bool) -> None:
+    """Compare each layer with onnxruntime's, with the values that come to that one."""
     model, names = networks.with_all_values(path)
     theirs = networks.session(model)
     # Flatten stands between two quantised tensors that are alike.
     names = [name for name in names if not name.startswith("flatten")]
     shift = 128 if signed else 0
     count = differ = 0
-    for image in networks.pictures(12, network.size, 9):
+    for image in images:
         found = theirs.run(names, networks.given(image))
         values = [(squeezed(one).astype(int) + shift).astype(np.uint8) for one in found]
         assert len(values) == len(network.layers)
@@ -55,6 +52,36 @@ def test_each_layer_is_onnxruntimes(tmp_path: Path, *, signed: bool) -> None:
             assert off.max() <= 1, layer.name
             differ, count = differ + np.count_nonzero(off), count + off.size
     assert differ <= 1e-5 * count
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_each_layer_is_onnxruntimes(tmp_path: Path, *, signed: bool) -> None:
+    """With its own inputs each layer's values are onnxruntime's, in all but 10 of a million."""
+    path = networks.quantised(networks.short(), tmp_path, signed=signed)
+    network, warnings = read(path, "net")
+    assert not warnings
+    check_layers(path, network, networks.pictures(12, network.size, 9), signed=signed)
+
+
+@pytest.mark.nightly
+def test_mobilenet_is_onnxruntimes(forebay: Run, tmp_path: Path) -> None:
+    """The same of MobileNet-V1 1.0/224, which the compiler folds for a drive's rate at 150 MHz."""
+    net = networks.Net(224)
+    net.convolution("conv", FIRST, 2)
+    for outputs, stride in PAIRS:
+        net.convolution("dw", net.channels, stride)
+        net.convolution("pw", outputs, 1)
+    net.add("GlobalAveragePool")
+    net.add("Flatten")
+    weights = net.rng.normal(size=(net.channels, CLASSES)) / np.sqrt(net.channels)
+    net.add("Gemm", net.constant(weights.astype(np.float32)))
+    path = networks.quantised(net, tmp_path)
+    network, warnings = read(path, "net")
+    assert not warnings and len(network.layers) == len(mobilenet(224).layers)
+    check_layers(path, network, networks.pictures(2, 224, 9), signed=False)
+    words = ("--fps", 150e6 / DESIGNS["B"], "--clock", "150MHz", "--into", tmp_path / "net")
+    compiled = forebay("dnn", "compile", path, *words, "-o", "json").report
+    assert compiled["cycles"] == DESIGNS["B"] and compiled["dsp"] <= 1650
 
 
 def with_pools(net: networks.Net) -> None:
