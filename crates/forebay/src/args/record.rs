@@ -98,7 +98,7 @@ pub struct WireArgs {
           value_parser = value_parser!(u32).range(0..=1_000_000))]
     pub impairments: u32,
     /// Send malformed frames between them, per 1,000: noise, runts, giants, inverted bits, pause frames
-    #[arg(long, value_name = "PER_THOUSAND", default_value_t = 0,
+    #[arg(long, value_name = "PER_THOUSAND", default_value_t = 0, hide_short_help = true,
           value_parser = value_parser!(u32).range(0..=1000))]
     pub malformed: u32,
     /// Take the link down in the middle of frames, on average once in this time
