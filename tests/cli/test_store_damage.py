@@ -318,7 +318,7 @@ def test_a_missing_wheel_is_named(wheel: str, image: Path, tmp_path: Path) -> No
         check=False,
     )
     assert done.returncode == 1
-    assert f"cannot import {wheel}" in done.stderr and "scripts/setup test" in done.stderr
+    assert f"cannot import {wheel}" in done.stderr and "`make setup`" in done.stderr
     assert "Traceback" not in done.stderr
 
 
