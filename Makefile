@@ -27,7 +27,7 @@ demo-classify: build/forebay setup-data ## pictures recorded with their classes,
 	@rm -rf build/pictures
 	forebay dnn draw build/pictures --count 40 --size 640x480
 	forebay record pipelines/classify.toml --files build/pictures --overwrite
-	forebay store sql build/classes.img "SELECT class, count(*) AS images, avg(score) AS score FROM objects GROUP BY class ORDER BY class"
+	forebay store sql build/classes.img "SELECT class, count(*) AS images, round(avg(score), 4) AS score FROM objects GROUP BY class ORDER BY class"
 	forebay store tar build/classes.img - | tar -tv | head -4
 	forebay store report build/classes.img --html build/classes.html --classes rtl/pe/shapes/classes.txt
 
