@@ -12,8 +12,8 @@ FROM ?= 0
 SECONDS ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-classify test nightly bench fuzz lint format waves resources generate docs site setup \
-        setup-rust setup-data setup-test clean distclean build/forebay
+.PHONY: help demo demo-classify test nightly bench fuzz lint format waves resources generate docs site \
+        setup setup-rust setup-data setup-test clean distclean build/forebay
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20

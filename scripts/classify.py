@@ -2,7 +2,7 @@
 """Records images of 9 MB with MobileNet-V1 in the chain, and without: rates, and the classes.
 
 MobileNet-V1 1.0/224 with weights drawn at random, folded for one drive (B) or two (C). Images of
-2000 x 1495 pixels come at line rate; drives and wire are models, what lies between them is RTL.
+2000 x 1495 pixels come at line rate; drives and the wire are models, all else is RTL.
 
 The class of the last image comes a millisecond after its last byte, and its header with it. Where
 the buffer holds most of a recording, drives still write then, and a rate is that of the whole.
@@ -71,7 +71,7 @@ def pictures(folder: Path, count: int) -> list[np.ndarray]:
 
 
 def recorded(folder: Path, case: Case, element: Path | None, count: int) -> dict[str, Any]:
-    """Record the first pictures; returns the report, with the objects that lie on the drives."""
+    """Record the first pictures; returns the report, and the objects of the recording."""
     images, pipeline, sent = [], folder / "pipeline.toml", folder / "sent"
     text = f"[buffer]\nmemory = '{case.memory}'\nsize = '{case.size}'\n"
     if element:
@@ -100,7 +100,7 @@ def recorded(folder: Path, case: Case, element: Path | None, count: int) -> dict
 
 
 def rate(folder: Path, case: Case, element: Path | None) -> dict[str, Any]:
-    """Record pictures; returns the rate, and what lies on the drives."""
+    """Record pictures; returns the rate, and the classes and scores in the recording."""
     few, count = case.counts
     begun = recorded(folder, case, element, few)["nanoseconds"] if few else 0
     report = recorded(folder, case, element, count)

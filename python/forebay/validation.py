@@ -480,7 +480,7 @@ FIGURES = [
             "–",
             "scripts/bench.py classify",
             "classify",
-            # With a network no recording is quicker: what is, is its short beginning.
+            # With a network none is quicker: what is more is the beginning of a short recording.
             lambda report, case=case: min(
                 report["cases"][case][which]["frames_per_second"] for which in ("with", "without")
             ),
@@ -489,17 +489,21 @@ FIGURES = [
         )
         for case, where, least in (
             ("host", "MobileNet-V1 in the chain, one drive, payload in host memory", 676),
-            ("two-drives", "in 131,072 cycles each, two drives, payload in host memory", 1350),
+            (
+                "two-drives",
+                "two drives: the lesser of the rates with and without the network (131,072 cycles)",
+                1350,
+            ),
         )
     ),
     *(
         Figure(
-            f"the same rate as a share of a recording without a network, {where}",
+            f"the rate with the network as a share of that without, {where}",
             "≥ 0.995",
             "–",
             "scripts/bench.py classify",
             "classify",
-            lambda report, case=case: min(report["cases"][case]["ratio"], 1.0),
+            lambda report, case=case: report["cases"][case]["ratio"],
             "{:.4f}",
             at_least(0.995),
         )

@@ -336,7 +336,7 @@ def test_names_that_are_refused(forebay: Run, tmp_path: Path, packed: Path, case
 REFUSED_FILES = {
     "nothing there": (["nowhere"], "No such file", FILE_FAILED),
     "nothing to send": (["empty"], "no file to send", BAD_INPUT),
-    "more senders than streams": (["a", "b", "c"], "the pipeline takes 2", BAD_INPUT),
+    "more senders than streams": (["a", "b", "c"], "the pipeline takes 2 senders", BAD_INPUT),
 }
 
 

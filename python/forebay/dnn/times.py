@@ -97,7 +97,8 @@ def into_matrix(
 def interval(layer: Convolution, folding: Folding) -> int:
     """Return the cycles from an image to the next one of a layer with a window and a matrix."""
     _, left = into_matrix(layer, folding, np.zeros(IMAGES * layer.size**2))
-    return int(left[-1] - left[-1 - left.size // IMAGES])
+    # Where squares wait for room, the RTL was seen to take a cycle more.
+    return int(left[-1] - left[-1 - left.size // IMAGES]) + bool(folding.ahead)
 
 
 def waiting(arrivals: NDArray[np.float64], taken: NDArray[np.float64]) -> int:

@@ -5,7 +5,7 @@
 // What:        objects that are images pass; the network shapes judges a small one of each, see
 //              fb_dnn_classify. Settings and status: see fb_pe_shapes.toml.
 // Handshake:   valid/ready; packets pass within the cycle.
-// Throughput:  18432 cycles an image, unless some are skipped; see fb_dnn_shrink, too.
+// Throughput:  18433 cycles an image, unless some are skipped; see fb_dnn_shrink, too.
 
 `default_nettype none
 
@@ -93,7 +93,7 @@ module fb_pe_shapes
   );
 
   fb_pe_check_result #(
-      .Patience(161376)
+      .Patience(161383)
   ) u_check_result (
       .clk,
       .rst,

@@ -59,7 +59,7 @@ def case(
         packed(images, 8, 3),
         packed([int(score.view(np.uint32)) << 16 | number for number, score in judged], 48, 1),
         (24, 48),
-        interval=max(1.001 * slowest, slowest + 1),
+        interval=1.001 * slowest,
         # Both sides may pause.
         patience=10_000 + 5 * latency,
         files={f"{network.name}/{name}": text for name, text in files.items()},

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forebay_model::net::{Content, Object};
@@ -27,9 +27,9 @@ pub struct FilesReport {
 
 /// The report, which the senders write on.
 #[derive(Clone, Debug, Default)]
-pub struct Sent(Arc<Mutex<FilesReport>>);
+pub struct SharedReport(Arc<Mutex<FilesReport>>);
 
-impl Sent {
+impl SharedReport {
     /// As it is now.
     pub fn report(&self) -> FilesReport {
         self.open().clone()
@@ -51,7 +51,7 @@ impl FilesReport {
 ///
 /// # Errors
 /// What is not there, and where a sender has none.
-pub fn find(paths: &[PathBuf]) -> Result<(Vec<Files>, Sent)> {
+pub fn find(paths: &[PathBuf]) -> Result<(Vec<Files>, SharedReport)> {
     let mut report = FilesReport::default();
     let mut all = Vec::new();
     for path in paths {
@@ -70,7 +70,7 @@ pub fn find(paths: &[PathBuf]) -> Result<(Vec<Files>, Sent)> {
         report.left_out.push(std::mem::take(&mut files.left));
         all.push(files);
     }
-    Ok((all, Sent(Arc::new(Mutex::new(report)))))
+    Ok((all, SharedReport(Arc::new(Mutex::new(report)))))
 }
 
 /// The files of a sender as objects, numbered from 0. Each is opened when its turn comes; one that
@@ -78,7 +78,7 @@ pub fn find(paths: &[PathBuf]) -> Result<(Vec<Files>, Sent)> {
 pub fn objects(
     files: &Files,
     sender: usize,
-    sent: &Sent,
+    sent: &SharedReport,
 ) -> impl Iterator<Item = Object> + Send + 'static {
     let (files, sent) = ((0..).zip(files.found.clone()), sent.clone());
     files.filter_map(move |(number, (path, bytes))| {
@@ -112,12 +112,9 @@ impl Read for Named {
             0 if !into.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
             count => Ok(count),
         });
-        read.map_err(|error| named(&self.path, &error))
+        let path = self.path.display();
+        read.map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
     }
-}
-
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use forebay_net::tap::{Setup, Tap};
 use forebay_pipeline::{Clock, Pipeline};
 use serde::{Deserialize, Serialize};
 
-use super::files::{self, FilesReport, Sent};
+use super::files::{self, FilesReport, SharedReport};
 use super::senders::{self, Senders, falling};
 use super::setup;
 use super::wire::{Captured, Interface, Listeners, Written};
@@ -160,15 +160,15 @@ impl PartnerSpec {
         &self,
         pipeline: &Pipeline,
         files: &[Files],
-        sent: &Sent,
+        sent: &SharedReport,
     ) -> Result<Box<dyn Source>> {
         let source = &pipeline.source;
         let taken = usize::from(source.streams);
         if files.len() > taken {
             return Err(Failure::input(
-                "senders of files",
-                files.len(),
-                &format!("the pipeline takes {taken}, each in a stream of its own"),
+                "--files",
+                format_args!("given {} times", files.len()),
+                &format!("the pipeline takes {taken} senders, each in a stream of its own"),
                 "set streams in [source] of its file, or name fewer files and folders",
             ));
         }
@@ -208,7 +208,7 @@ impl PartnerSpec {
 pub struct LinkPartner {
     /// Bytes that it sends, where that is known.
     pub bytes: Option<u64>,
-    files: Option<Sent>,
+    files: Option<SharedReport>,
     capture: Option<Arc<Mutex<Seen>>>,
     interface: Option<Interface>,
 }
@@ -290,7 +290,7 @@ impl LinkPartner {
     /// What became of the files that it sends.
     #[must_use]
     pub fn files(&self) -> Option<FilesReport> {
-        self.files.as_ref().map(Sent::report)
+        self.files.as_ref().map(SharedReport::report)
     }
 
     /// Whether it is an interface of this machine.
