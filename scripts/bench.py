@@ -97,6 +97,8 @@ PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap", "fb_pe_back_entry", "fb
 PE += ["fb_pe_narrow", "fb_pe_widen", "fb_pe_cdc", "fb_pe_registers_cdc", "fb_pe_aes_ctr"]
 
 SHRINK = ["--rtl", "rtl/dnn/dnn.f", "--top", "fb_dnn_shrink"]
+# Fresh drawings, at a speed at which the simulation is not long.
+SHAPES = ["--fps", "25000", "--count", "500", "--seed", "2026"]
 AES = ["--rtl", "rtl/pe/pe.f", "--top", "fb_pe_aes_ctr"]
 
 STORE_VERIFY = [sys.executable, "scripts/store_verify.py"]
@@ -176,7 +178,9 @@ BENCHES = {
         f"levels-aes{lanes}": [*COUNT, *AES, "--parameter", f"Lanes={lanes}", "--levels"]
         for lanes in (1, 4)
     },
-    "classify": [sys.executable, "scripts/classify.py"],
+    "classify": [FOREBAY, "bench", "classify"],
+    "dnn-layers": [sys.executable, "scripts/dnn_layers.py"],
+    "dnn-check": [FOREBAY, "dnn", "check", "rtl/pe/shapes/shapes.onnx", *SHAPES],
     "dnn": [sys.executable, "scripts/dnn.py"],
     "levels-shrink": [*COUNT, *SHRINK, "--hierarchy", "--paths", "20"],
 }

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from forebay.dnn.compiled import costs
 from forebay.dnn.draw import CLASSES, draw
 from forebay.dnn.fold import fold
 from forebay.dnn.mobilenet import DESIGNS, mobilenet
 from forebay.dnn.read import read
 from forebay.dnn.shrink import shrink
+from forebay.dnn.times import between
 
 ROOT = Path(__file__).resolve().parent.parent
 DRAWINGS, WIDTH, HEIGHT, SEED = 2000, 96, 72, 2026
@@ -23,12 +25,11 @@ DRAWINGS, WIDTH, HEIGHT, SEED = 2000, 96, 72, 2026
 
 def folded(target: int) -> dict[str, Any]:
     """Return what MobileNet-V1 takes at a number of cycles an image."""
-    foldings = fold(mobilenet(224), target)
-    return {
-        "cycles": max(folding.cycles for folding in foldings),
-        "dsp": sum(folding.dsp for folding in foldings),
-        "ramb36_without_links": sum(folding.ramb36 for folding in foldings),
-    }
+    network = mobilenet(224)
+    foldings = fold(network, target)
+    dsp, layers, links = costs(foldings, between(network, foldings)[0])
+    cycles = max(folding.cycles for folding in foldings)
+    return {"cycles": cycles, "dsp": dsp, "ramb36": layers + links, "ramb36_of_links": links}
 
 
 def drawings() -> dict[str, Any]:

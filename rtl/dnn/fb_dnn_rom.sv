@@ -31,7 +31,7 @@ module fb_dnn_rom #(
     );
   end
 
-  (* rom_style = (Depth > 64) ? "block" : "distributed" *)
+  (* rom_style = (Depth > 64) ? "block" : "auto" *)
   logic [Width-1:0] store[Depth];
   initial $readmemh(File, store);
 

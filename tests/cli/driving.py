@@ -42,12 +42,16 @@ class Answer:
 Run = Callable[..., Answer]
 
 
-def call(*words: object, code: int | None = GOOD) -> Answer:
-    """Run a command line in the checkout; its exit code must be `code`, unless that is None."""
+def call(*words: object, code: int | None = GOOD, env: dict[str, str] | None = None) -> Answer:
+    """Run a command line in the checkout; its exit code must be `code`, unless that is None.
+
+    `env` are more variables of its environment.
+    """
     command = [str(PROGRAM), *map(str, words)]
     done = subprocess.run(
         command,
         cwd=ROOT,
+        env={**os.environ, **(env or {})},
         text=True,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -6,7 +6,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,6 +24,8 @@ from test_images import ppm
 from test_pipeline import capture, write
 
 from forebay.dnn import draw
+from forebay.dnn.compiled import compiled
+from forebay.dnn.fold import InfeasibleError
 from forebay.dnn.mobilenet import CLASSES, DESIGNS, FIRST, PAIRS, mobilenet
 from forebay.dnn.network import Network
 from forebay.dnn.read import ModelError, read
@@ -164,6 +168,18 @@ def test_classes_are_onnxruntimes(tmp_path: Path) -> None:
     assert np.bincount(due).max() <= COUNT / 5
 
 
+@pytest.mark.parametrize("form", ["qcdq", "qonnx"])
+def test_files_of_brevitas(form: str) -> None:
+    """What Brevitas exports is read, and the classes' values are its own, all of them."""
+    folder = ROOT / "tests/cli/brevitas"
+    network, warnings = read(folder / f"{form}.onnx", "net")
+    given = np.load(folder / "values.npz")
+    found = np.array([network.values(image)[-1].ravel() for image in given["images"]], int) - 128
+    scale = np.min(np.diff(np.unique(given["values"])))
+    assert not warnings and np.array_equal(found, np.rint(given["values"] / scale))
+    assert len(np.unique(found)) > 20
+
+
 def chosen(network: Network, count: int) -> list[np.ndarray]:
     """Draw pictures of some size whose classes are not all the same."""
     found: dict[int, np.ndarray] = {}
@@ -294,6 +310,87 @@ def test_a_file_that_cannot_be_read(
     assert done["files"]["begun"] == done["whole_objects"] == 1
     (left,) = done["files"]["left_out"]
     assert left["failed"] == 1 and "/b: " in left["problems"][0]
+
+
+def test_the_rtl_is_compared_with_its_twin(
+    forebay: Run, tmp_path: Path, cameras: tuple[Path, Network]
+) -> None:
+    """Of two senders in turns all images are judged, each as the twin does.
+
+    But for one: of that a twin that was changed says otherwise.
+    """
+    net = cameras[0].with_name("net.onnx")
+    home = tmp_path / "home"
+    home.mkdir()
+    for path in ROOT.iterdir():
+        if path.name != "python":
+            (home / path.name).symlink_to(path)
+    shutil.copytree(ROOT / "python", home / "python")
+    file = home / "python/forebay/dnn/trial.py"
+    text = file.read_text()
+    file.write_text(text.replace("due.append((label,", "due.append((label + (not due),"))
+    assert file.read_text() != text
+    words = ("--fps", "20000", "--count", "30", "--senders", "2", "-o", "json")
+    there = {"FOREBAY_HOME": str(home)}
+    found = forebay("dnn", "check", net, *words, code=BAD_RESULT, env=there).report
+    assert found["schema"] == "forebay.dnn-check/1" and found["differ"] == 1
+    assert found["objects"] == found["judged"] == 30 and found["of_one_class"] <= 6
+    assert (found["late"], found["stray"], found["wrong"]) == (0, 0, [])
+    assert found["network"]["cycles"] <= found["cycles_per_picture"]
+    # Once from the card into the host's memory, once from there to the drive; and headers.
+    assert 2 < found["pcie_bytes_per_byte"] < 4
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--size", "16x16"), "16x16: the network sees"),
+        (("--size", "16000x16000", "--count", "9"), "at most 3 GiB"),
+        (("--count", "1", "--senders", "2"), "--senders is 2"),
+        (("--count", "0"), "--count"),
+        (("--senders", "5"), "--senders"),
+        (("--clock", "fast"), "'fast': a clock"),
+        (("--fps", "0"), "'0': images a second"),
+    ],
+)
+def test_checks_that_cannot_be(
+    forebay: Run, cameras: tuple[Path, Network], words: tuple[str, ...], complaint: str
+) -> None:
+    """Bad options of `dnn check` say what is wrong, and a file that is none does."""
+    net = cameras[0].with_name("net.onnx")
+    assert complaint in forebay("dnn", "check", net, *words, code=BAD_INPUT).complaint
+    nothing = forebay("dnn", "check", net.with_name("none.onnx"), code=BAD_INPUT)
+    assert "none.onnx" in nothing.complaint
+    assert (
+        "nonsense" in forebay("bench", "classify", "--only", "nonsense", code=BAD_INPUT).complaint
+    )
+
+
+def test_what_a_device_has(forebay: Run, tmp_path: Path, cameras: tuple[Path, Network]) -> None:
+    """A network that takes more than a device has is refused, with a speed at which it fits."""
+    net = cameras[0].with_name("net.onnx")
+    words = ("--fps", 100_000, "--into", tmp_path / "net", "--own-clock", "--device")
+    found = forebay("dnn", "compile", net, *words, "u280", "-o", "json").report
+    assert (found["device"], found["own_clock"]) == ("u280", True)
+    assert 'clock = "own"' in (tmp_path / "net/fb_pe_net.toml").read_text()
+    assert found["ramb36_of_links"] == 0 < found["dsp"]
+    unknown = forebay("dnn", "compile", net, *words, "u1", code=BAD_INPUT)
+    assert "invalid choice: 'u1'" in unknown.complaint and "kv260" in unknown.complaint
+    with pytest.raises(InfeasibleError, match=r"DSP 1650: kv260 \(XCK26\) has 1248; slower"):
+        compiled(mobilenet(224), DESIGNS["B"], tmp_path, device="kv260")
+    with pytest.raises(InfeasibleError, match=r"DSP \d+: zcu104 .* in [\d,]+ cycles it fits"):
+        compiled(mobilenet(160, 0.5), 26_300, tmp_path, device="zcu104")
+
+
+@pytest.mark.nightly
+def test_the_case_study_in_software(tmp_path: Path) -> None:
+    """The network in PyTorch has the twin's values, layer by layer; each stage has a rate."""
+    pytest.importorskip("torch", reason="PyTorch is not installed: it has 3 GB")
+    line = [sys.executable, ROOT / "scripts/software_classify.py", "--images", "32"]
+    subprocess.run([*line, "--json", tmp_path / "x.json"], check=True)
+    found = json.loads((tmp_path / "x.json").read_text())
+    assert found["values_alike"] >= 0.999 and found["values_off"] <= 1
+    assert all(one["frames_per_second"] > 0 for one in found["rates"].values())
 
 
 @pytest.fixture(scope="module")

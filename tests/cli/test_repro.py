@@ -77,6 +77,7 @@ def test_each_figure_agrees(everything: tuple[dict, str]) -> None:
         "snacc-fig4a",
         "snacc-fig4b",
         "snacc-fig4c",
+        "snacc-fig6",
         "snacc-fig7",
         "snacc-table1",
         "intelliprop",

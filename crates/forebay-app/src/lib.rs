@@ -18,6 +18,7 @@ pub mod io;
 pub mod machine;
 pub mod new;
 pub mod progress;
+pub mod python;
 pub mod record;
 pub mod recorded;
 pub mod reference;

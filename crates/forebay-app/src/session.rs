@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A machine that runs: built, brought up, and driven with progress shown.
 
+use std::time::{Duration, Instant};
+
 use forebay_cosim::{Config, Direction, Error, System};
 use forebay_driver::inspect::DriveCounts;
 use forebay_driver::{Layout, Namespace, Step};
@@ -82,6 +84,8 @@ pub struct Session {
     pub system: System,
     /// The steps of its bring-up.
     pub steps: Vec<StepReport>,
+    /// How long the RTL took to be compiled, by this machine's clock; none: it was there already.
+    pub compiled: Option<Duration>,
     header: Header,
     /// What had crossed the links when counting began.
     hops_before: Vec<HopCount>,
@@ -137,8 +141,13 @@ impl Session {
             },
         };
         let progress = stage("looking for the RTL's library");
-        let mut system =
-            System::new(config, &mut |step| progress.build(step)).map_err(interrupt::instead)?;
+        let (began, mut was_there) = (Instant::now(), true);
+        let mut told = |step| {
+            was_there &= step == forebay_rtl::Progress::Cached;
+            progress.build(step);
+        };
+        let mut system = System::new(config, &mut told).map_err(interrupt::instead)?;
+        let compiled = (!was_there).then(|| began.elapsed());
         drop(progress);
         interrupt::also(system.stop_flag());
         let _progress = stage("bringing drive and streamer up");
@@ -147,6 +156,7 @@ impl Session {
         let mut session = Self {
             system,
             steps,
+            compiled,
             header,
             hops_before: Vec::new(),
         };

@@ -3,6 +3,7 @@
 //! a program shows it.
 
 pub mod bench;
+pub mod classify;
 pub mod demo;
 pub mod measure;
 pub mod plan;
@@ -11,4 +12,4 @@ pub mod repro;
 pub mod soak;
 pub mod swarm;
 
-use forebay_app::{failure, home, inject, interrupt, progress, report, session, traffic, workload};
+use forebay_app::{failure, inject, interrupt, progress, report, session, traffic, workload};

@@ -27,6 +27,7 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
             keep: args.keep.clone(),
             seed: args.seed,
         })?),
+        BenchCommand::Classify(args) => show(bench::classify(&args.only)?),
         BenchCommand::Soak(args) => soak(args),
     }
 }

@@ -4,9 +4,9 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use forebay_app::home;
+use forebay_app::python;
 
 use crate::args::Output;
 use crate::args::values::name_of;
@@ -58,27 +58,12 @@ pub fn rows(module: &str, mut words: Vec<OsString>) -> Result<Exit> {
 }
 
 fn run(module: &str, words: Vec<OsString>, out: Stdio) -> Result<Exit> {
-    let root = home::find()?;
-    let python = home::python(&root);
-    let mut command = Command::new(&python);
-    command.args(["-m", module]).args(words);
-    command.env("PYTHONPATH", home::python_path(&root));
-    command.stdout(out).stderr(Stdio::inherit());
+    let mut command = python::module(module)?;
+    command.args(words).stdout(out).stderr(Stdio::inherit());
     let ended = command
         .spawn()
         .and_then(std::process::Child::wait_with_output);
-    let ended = ended.map_err(|error| {
-        Failure::new(
-            Exit::Impossible,
-            format!("{} cannot be started: {error}", python.display()),
-            "`make setup` in the checkout makes the Python environment .venv",
-        )
-    })?;
+    let ended = ended.map_err(|error| python::not_started(&command, &error))?;
     report::say(&String::from_utf8_lossy(&ended.stdout));
-    // None: ended by a signal, such as that of Ctrl-C.
-    let code = ended.status.code().unwrap_or(Exit::Interrupted as i32);
-    let mut all = Exit::ALL.into_iter().map(|(exit, _)| exit);
-    Ok(all
-        .find(|exit| *exit as i32 == code)
-        .unwrap_or(Exit::Impossible))
+    Ok(python::exit_of(ended.status))
 }

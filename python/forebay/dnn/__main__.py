@@ -7,16 +7,21 @@ import argparse
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forebay.dnn.compiled import compiled
+from forebay.dnn.devices import DEVICES
 from forebay.dnn.draw import CLASSES, draw, ppm
-from forebay.dnn.element import judges_images
+from forebay.dnn.element import is_ours, judges_images
 from forebay.dnn.fold import InfeasibleError
+from forebay.dnn.mobilenet import mobilenet
 from forebay.dnn.shrink import SIDE_MOST, shrink
+from forebay.dnn.trial import trial
+from forebay.dnn.weights import filled
 from forebay.store.tell import BAD_INPUT, GOOD, IMPOSSIBLE, failure, guarded, needed, warn
 
 if TYPE_CHECKING:
@@ -84,8 +89,20 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     draws.add_argument("--count", type=int, default=10)
     draws.add_argument("--size", type=size, default=(2000, 1495), help="default 2000x1495")
     draws.add_argument("--seed", type=int, default=1)
-    for command in (compiles, runs):
-        command.add_argument("net", type=Path, help="quantised ONNX file")
+    tries = commands.add_parser(
+        "trial", help="make an element, pictures and what the twin says, for a check of the RTL"
+    )
+    tries.add_argument("--cycles", type=int, help="of an image; in place of --fps and --clock")
+    tries.add_argument("--into", type=Path, required=True, help="an empty folder")
+    tries.add_argument("--count", type=int, default=8)
+    tries.add_argument("--size", type=size, help="default: 3 times what the network sees")
+    tries.add_argument("--seed", type=int, default=1)
+    for command in (compiles, runs, tries):
+        if command is tries:
+            default = "quantised ONNX file; default: MobileNet-V1 1.0/224, weights by chance"
+            command.add_argument("net", type=Path, nargs="?", help=default)
+        else:
+            command.add_argument("net", type=Path, help="quantised ONNX file")
         command.add_argument("--name", help="the network's name; default: that of the file")
         command.add_argument(
             "--divide",
@@ -95,11 +112,18 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         )
     runs.add_argument("images", nargs="+", type=Path, help="PGM or PPM files of any size")
     compiles.add_argument(
-        "--fps", type=rate, default=IMAGES_A_SECOND, help="images a second; default 676"
+        "--device", choices=DEVICES, help="has to have the multipliers and RAM of the layers"
     )
-    compiles.add_argument(
-        "--clock", type=clock, default=CLOCK_HZ, help="the network's clock; default 200MHz"
-    )
+    for command in (compiles, tries):
+        command.add_argument(
+            "--fps", type=rate, default=IMAGES_A_SECOND, help="images a second; default 676"
+        )
+        command.add_argument(
+            "--clock", type=clock, default=CLOCK_HZ, help="the network's clock; default 200MHz"
+        )
+        command.add_argument(
+            "--own-clock", action="store_true", help="a clock of its own, not the chain's"
+        )
     return parser.parse_args(words)
 
 
@@ -120,7 +144,8 @@ def compile_network(options: argparse.Namespace) -> dict[str, Any]:
     """Write an element; returns what is to be told."""
     network = load(options)
     into = options.into or Path(network.name)
-    files, found = compiled(network, int(options.clock / options.fps), into.resolve())
+    more = {"device": options.device, "own_clock": options.own_clock}
+    files, found = compiled(network, int(options.clock / options.fps), into.resolve(), **more)
     warn(found["warnings"])
     into.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -147,7 +172,8 @@ def show_compiled(found: dict[str, Any]) -> None:
     print(
         f"\n{found['into']}/fb_pe_{found['name']}.toml: an image in {found['cycles']:,} cycles, "
         f"{found['images_per_s']:.0f} a second at {found['clock_hz'] / 1e6:g} MHz; "
-        f"{found['dsp']} DSP, {found['ramb36_without_links']:g} RAMB36"
+        f"{found['dsp']} DSP, {found['ramb36_of_layers']:g} RAMB36 and "
+        f"{found['ramb36_of_links']:g} of FIFOs between layers"
     )
 
 
@@ -191,13 +217,33 @@ def draw_pictures(options: argparse.Namespace) -> dict[str, Any]:
     return {"images": found}
 
 
-COMMANDS = {"compile": compile_network, "run": judge, "draw": draw_pictures}
+def try_network(options: argparse.Namespace) -> dict[str, Any]:
+    """Make a trial of a network, or of MobileNet-V1 with weights drawn at random."""
+    by_chance = None if options.net else filled(np.random.default_rng(1), mobilenet(224), 2)
+    network = by_chance or load(options)
+    if is_ours(network.name, options.into):
+        network = replace(network, name=f"{network.name[:24]}_check")
+    target = options.cycles or int(options.clock / options.fps)
+    amount = {"count": options.count, "size": options.size, "seed": options.seed}
+    found = trial(network, target, options.into.resolve(), own_clock=options.own_clock, **amount)
+    warn(found["warnings"])
+    return found
+
+
+COMMANDS = {
+    "compile": compile_network,
+    "run": judge,
+    "draw": draw_pictures,
+    "trial": try_network,
+}
 
 
 def show(command: str, found: dict[str, Any]) -> None:
     """Print what was done."""
     if command == "compile":
         show_compiled(found)
+    elif command == "trial":
+        print(f"{found['name']}: {len(found['due'])} pictures")
     elif command == "run":
         for one in found["images"]:
             print(f"{one['class']:5}  {one['score']:.4f}  {one['image']}")

@@ -61,6 +61,9 @@ class Constants:
                 scale, zero = (self._along(node, one, values) for one in (scale, zero))
                 whole = np.clip(np.rint(values / scale) + zero, low, high)
                 self.constants[node.output[0]] = whole.astype(zero.dtype)
+            elif node.op_type == "Clip" and all(name in self.constants for name in inputs):
+                # Brevitas bounds weights that are integers already.
+                self._know_clipped(node)
             elif node.op_type == "DequantizeLinear" and inputs[0] in self.constants:
                 self._know_weights(node, self.constants[inputs[0]])
             elif node.op_type == "Quant" and inputs[0] in self.constants:
@@ -74,6 +77,12 @@ class Constants:
         shape = [1] * values.ndim
         shape[axis] = -1
         return factors.reshape(shape)
+
+    def _know_clipped(self, node: onnx.NodeProto) -> None:
+        values = self.constants[node.input[0]]
+        for name, bound in zip(node.input[1:3], (np.maximum, np.minimum), strict=False):
+            values = bound(values, self.constants[name]) if name else values
+        self.constants[node.output[0]] = values
 
     def _know_weights(self, node: onnx.NodeProto, whole: NDArray) -> None:
         scale, zero = (self._along(node, one, whole) for one in self._quantisation(node))

@@ -136,7 +136,7 @@ MANIFEST = """\
 # SPDX-License-Identifier: Apache-2.0
 # Written by `forebay dnn compile`, not by hand.
 description = "Lets images pass; result: the class that the network {name} sees"
-extent = true
+extent = true{clock}
 patience = {patience}
 files = [
 {files}
@@ -205,7 +205,13 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def element(
-    network: Network, cycles: int, latency: int, data: Iterable[str], into: Path
+    network: Network,
+    cycles: int,
+    latency: int,
+    data: Iterable[str],
+    into: Path,
+    *,
+    own_clock: bool = False,
 ) -> dict[str, str]:
     """Return module and manifest of the element that a network becomes.
 
@@ -218,6 +224,8 @@ def element(
         Names of the files that hold its weights.
     into : Path
         The folder where it is to lie: sources of the project are named from there.
+    own_clock : bool
+        It has a clock of its own, not the chain's.
     """
     # An image may wait until all other places have been judged. 4096 cycles are for the scaler.
     patience = latency + (4 + MORE_IMAGES + 1) * cycles + 4096
@@ -227,6 +235,7 @@ def element(
     names = {
         "name": network.name,
         "size": network.size,
+        "clock": '\nclock = "own"' if own_clock else "",
         "cycles": cycles,
         "patience": patience,
         "more": MORE_IMAGES,

@@ -83,6 +83,11 @@ def ramb36(width: int, depth: int) -> float:
     return min(halves) / 2
 
 
+def link_ramb36(comes: int, leaves: int, depth: int) -> float:
+    """Return the block RAM of the FIFO between layers of `comes` and `leaves` values at a time."""
+    return ramb36(8 * math.lcm(comes, leaves), depth)
+
+
 def divisors(number: int) -> list[int]:
     """Return all divisors, the least first."""
     return [d for d in range(1, number + 1) if number % d == 0]
@@ -187,7 +192,9 @@ def fold(network: Network, target: int) -> tuple[Folding, ...]:
     found = []
     for layer in network.layers:
         if isinstance(layer, Table):
-            options = [Folding(layer.channels, layer.channels, layer.size**2)]
+            memory = layer.channels * ramb36(8, 256)
+            lanes = layer.channels
+            options = [Folding(lanes, lanes, layer.size**2, ramb36=memory)]
         else:
             options = list(by_matrix(layer) if isinstance(layer, Convolution) else by_lanes(layer))
         within = [option for option in options if option.cycles <= target]

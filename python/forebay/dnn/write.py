@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay.dnn.layers import packed
@@ -80,11 +81,23 @@ def instance(module: str, name: str, parameters: dict[str, object], ports: dict[
     return f"\n  {module} #(\n{values}\n  ) u_{name} (\n{clocked}{wires}\n  );\n"
 
 
+@dataclass(frozen=True)
+class Part:
+    """A module between two streams, of `comes` and `leaves` values of 8 bits at a time."""
+
+    module: str
+    name: str
+    parameters: dict[str, object]
+    comes: int
+    leaves: int
+
+
 class Chain:
-    """The text of a module's instances, each of which takes what the one before it leaves."""
+    """Modules, each of which takes what the one before it leaves, and the text of them."""
 
     def __init__(self, lanes: int) -> None:
         self.text: list[str] = []
+        self.parts: list[Part] = []
         self.lanes, self.of = lanes, ""  # of the stream that is to be taken, and its name
 
     def add(self, module: str, name: str, parameters: dict[str, object], lanes: int) -> None:
@@ -94,12 +107,39 @@ class Chain:
         ports |= {f"m_{end}": f"{name}_{end}" for end in ends}
         wires = f"\n  logic {name}_valid, {name}_ready;\n  logic [{lanes - 1}:0][7:0] {name}_data;"
         self.text.append(wires + instance(module, name, parameters, ports))
+        self.parts.append(Part(module, name, parameters, self.lanes, lanes))
         self.lanes, self.of = lanes, name
 
     def link(self, to: int, name: str, depth: int) -> None:
         """Add the FIFO in front of the next layer, which takes `to` values at a time."""
         sizes = {"From": self.lanes, "To": to, "Wide": math.lcm(self.lanes, to), "Depth": depth}
         self.add("fb_dnn_link", f"{name}_link", sizes, to)
+
+
+def chain(
+    network: Network, foldings: tuple[Folding, ...], rooms: tuple[int, ...]
+) -> tuple[Chain, dict[str, list[str]]]:
+    """Put the layers in a row, a FIFO behind each; returns that, and files of contents."""
+    files: dict[str, list[str]] = {}
+    made = Chain(network.layers[0].channels)
+    takes = [folding.given for folding in foldings[1:]] + [1]
+    for layer, folding, room, to in zip(network.layers, foldings, rooms, takes, strict=True):
+        contents = named(layer.name, memories(layer, folding), files)
+        made.add(layer.MODULE, layer.name, folding.parameters(layer) | contents, folding.made)
+        made.link(to, layer.name, room)
+    return made, files
+
+
+def named(
+    name: str, contents: dict[str, list[str]], files: dict[str, list[str]]
+) -> dict[str, object]:
+    """Give contents of memories a file each; returns the parameters that name them."""
+    found: dict[str, object] = {}
+    for parameter, lines in contents.items():
+        path = f"{name}.{parameter.lower()}.mem" if parameter != "File" else f"{name}.mem"
+        files[path] = lines
+        found[parameter] = f'{{DataFolder, "/{path}"}}'
+    return found
 
 
 def write(
@@ -115,30 +155,15 @@ def write(
     rooms : tuple of int
         Depth of the FIFO behind each layer, words; powers of two.
     """
-    files: dict[str, list[str]] = {}
     first, channels = network.layers[0], network.layers[0].channels
-    chain = Chain(channels)
-
-    def named(name: str, contents: dict[str, list[str]]) -> dict[str, object]:
-        found: dict[str, object] = {}
-        for parameter, lines in contents.items():
-            path = f"{name}.{parameter.lower()}.mem" if parameter != "File" else f"{name}.mem"
-            files[path] = lines
-            found[parameter] = f'{{DataFolder, "/{path}"}}'
-        return found
-
-    takes = [folding.given for folding in foldings[1:]] + [1]
-    for layer, folding, room, to in zip(network.layers, foldings, rooms, takes, strict=True):
-        parameters = folding.parameters(layer) | named(layer.name, memories(layer, folding))
-        chain.add(layer.MODULE, layer.name, parameters, folding.made)
-        chain.link(to, layer.name, room)
+    layers, files = chain(network, foldings, rooms)
     parameters = {"Classes": network.best.classes}
-    parameters |= named("best", {"File": packed(network.best.terms, 25, 1)})
+    parameters |= named("best", {"File": packed(network.best.terms, 25, 1)}, files)
     ends = "valid", "ready", "data"
-    ports = {f"s_{end}": f"{chain.of}_{end}" for end in ends} | {
+    ports = {f"s_{end}": f"{layers.of}_{end}" for end in ends} | {
         f"m_{end}": f"m_{end}" for end in ends
     }
-    chain.text.append(instance("fb_dnn_best", "best", parameters, ports))
+    layers.text.append(instance("fb_dnn_best", "best", parameters, ports))
     about = f"{first.size} x {first.size} pixels of {channels} channels, "
     head = HEAD.format(
         name=network.name,
@@ -146,7 +171,7 @@ def write(
         cycles=max(folding.cycles for folding in foldings),
         channels=channels - 1,
     )
-    module = head + "".join(chain.text) + TAIL
+    module = head + "".join(layers.text) + TAIL
     return {f"fb_dnn_{network.name}.sv": module} | {
         path: "\n".join(lines) + "\n" for path, lines in files.items()
     }

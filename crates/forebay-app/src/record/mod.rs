@@ -41,7 +41,7 @@ pub use forebay_driver::record::{Counted, Observer, Plan, Recorder, Stage};
 pub use gaps::{Gap, gaps};
 pub use partner::{FlapsSpec, LinkPartner, PartnerSpec, SourceSpec};
 pub use replay::{Replayed, Sent, replay};
-pub use run::{Outputs, ReplayReport, Report, SimulatedSpec, on_a_card, play, simulated};
+pub use run::{Outputs, ReplayReport, Report, SimulatedSpec, Took, on_a_card, play, simulated};
 pub use senders::{Senders, seed_of};
 pub use setup::{LINE_RATE, form, machine, packets, plan};
 pub use simulated::{prepare, simulate};

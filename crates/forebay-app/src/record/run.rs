@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use forebay_cosim::Config;
 use forebay_model::net::Network;
@@ -20,6 +21,7 @@ use crate::io;
 use crate::machine::MachineSpec;
 use crate::report::Header;
 use crate::session::{Ended, Session};
+use crate::traffic::Traffic;
 
 /// Kind and version of the report of a recording.
 const SCHEMA: &str = "forebay.record/1";
@@ -76,6 +78,21 @@ pub struct Report {
     pub outputs: Outputs,
     /// It was closed: others' tools open it.
     pub closed: bool,
+    /// What crossed PCIe, where that is simulated.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
+    /// How long it took by this machine's clock, in which no two runs are alike.
+    #[serde(skip)]
+    pub took: Took,
+}
+
+/// How long a simulation took by the clock of the machine that runs it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Took {
+    /// Compiling the RTL; none: it was there already.
+    pub compiled: Option<Duration>,
+    /// Simulating the recording.
+    pub simulated: Duration,
 }
 
 impl Report {
@@ -143,7 +160,14 @@ pub fn simulated(
     if partner.is_interface() {
         ready();
     }
+    session.begin();
+    let (began, now) = (Instant::now(), session.system.now());
     let (recorded, ended) = simulate(&mut session, &plan, label, partner.bytes)?;
+    let took = Took {
+        compiled: session.compiled,
+        simulated: began.elapsed(),
+    };
+    let (hops, duration) = (session.hops(), session.system.now() - now);
     let failure = session.system.network().and_then(Network::source_failure);
     let mut report = Report {
         header: session.header(&ended),
@@ -156,7 +180,10 @@ pub fn simulated(
         extracted: 0,
         outputs,
         closed: false,
+        traffic: None,
+        took,
     };
+    report.traffic = Some(Traffic::new(&hops, duration, report.summary.stored.bytes));
     report.conclude(&recorded, &*Drives::of(&mut session.system).open()?)?;
     if let Some(written) = &written {
         written.finish()?;
@@ -205,6 +232,8 @@ pub fn on_a_card(
         extracted: 0,
         outputs,
         closed: false,
+        traffic: None,
+        took: Took::default(),
     };
     card.with_drive(|drive| report.conclude(&recorded, drive))?;
     card.shut_down()?;

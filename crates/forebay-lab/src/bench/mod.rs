@@ -4,6 +4,7 @@
 //! A bench takes a machine as plain data and returns a [`Ran`]: a report with stable names, and how
 //! it ended.
 
+mod classify;
 mod cuts;
 mod drives;
 mod net;
@@ -22,6 +23,7 @@ use forebay_cosim::Workload;
 use forebay_draw::text::Page;
 use serde::Serialize;
 
+pub use classify::{CASES, Case, Classify, Side, classify};
 pub use cuts::Cuts;
 pub use drives::{Drives, drives};
 pub use net::{Net, net};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Published figures again, on the models, beside what was published and beside our streamer.
 
+mod case_study;
 mod figure;
 mod page;
 mod published;
@@ -12,6 +13,7 @@ mod table1;
 use std::path::PathBuf;
 
 use crate::failure::Result;
+use case_study::Classified;
 use published::{Intelliprop, Mle, Snacc};
 use runs::Runs;
 
@@ -28,6 +30,8 @@ const WITHIN_DRIVES: f64 = 10.0;
 pub enum What {
     /// SNAcc, figure 4: sequential and random bandwidth, latency.
     SnaccFig4,
+    /// SNAcc, figure 6: images recorded and classified.
+    SnaccFig6,
     /// SNAcc, figure 7: PCIe transfers of its case study.
     SnaccFig7,
     /// SNAcc, table 1: FPGA resources.
@@ -76,8 +80,14 @@ pub fn run(spec: &ReproSpec) -> Result<Vec<Figure>> {
     if wanted(What::SnaccFig4) {
         figures.extend(snacc::figure4(&of_snacc, &snacc, within)?);
     }
-    if wanted(What::SnaccFig7) {
-        figures.push(snacc::figure7(&of_snacc, &snacc, within)?);
+    if wanted(What::SnaccFig6) || wanted(What::SnaccFig7) {
+        let classified = Classified::run(&of_snacc)?;
+        if wanted(What::SnaccFig6) {
+            figures.push(case_study::figure6(&of_snacc, &snacc, &classified, within)?);
+        }
+        if wanted(What::SnaccFig7) {
+            figures.push(snacc::figure7(&of_snacc, &snacc, &classified, within)?);
+        }
     }
     if wanted(What::SnaccTable1) {
         figures.push(table1::table1(&of_snacc, &snacc, within)?);

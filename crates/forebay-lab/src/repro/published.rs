@@ -32,6 +32,7 @@ pub struct Snacc {
     pub designs: Vec<DesignOf>,
     pub loads: Vec<LoadOf>,
     pub figures: Vec<FigureOf>,
+    pub case_study: CaseStudy,
     pub transfers: Transfers,
     pub resources: Resources,
 }
@@ -128,6 +129,34 @@ pub struct Bar {
     pub bound: Bound,
     /// Whether the model of the design was tuned to it.
     pub model: Kind,
+    pub says: String,
+}
+
+/// Bars of a figure of which each is of one load.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseStudy {
+    pub title: String,
+    pub place: String,
+    /// What the model does.
+    pub load: String,
+    pub numbers: Vec<StudyBar>,
+}
+
+/// A bar of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudyBar {
+    /// The design whose model it has; none: there is no model of it.
+    pub design: Option<String>,
+    /// What it is called, where it has no design.
+    #[serde(default)]
+    pub title: String,
+    pub value: f64,
+    #[serde(default)]
+    pub bound: Bound,
+    /// Whether the model of the design was tuned to it.
+    pub model: Option<Kind>,
     pub says: String,
 }
 
@@ -303,6 +332,13 @@ mod tests {
         }
         for configuration in &snacc.transfers.configurations {
             assert!(snacc.design(&configuration.design).is_ok());
+        }
+        let study = &snacc.case_study;
+        assert!(snacc.load_of(&study.load).is_ok());
+        for bar in &study.numbers {
+            let modelled = bar.design.as_deref().map(|id| snacc.design(id).is_ok());
+            assert_eq!(modelled, bar.model.map(|_| true));
+            assert_ne!(bar.design.is_some(), !bar.title.is_empty());
         }
         let transfers = &snacc.transfers;
         for id in transfers.fewest.iter().chain([&transfers.most]) {

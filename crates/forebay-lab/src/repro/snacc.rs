@@ -7,9 +7,11 @@ use forebay_model::Profile;
 use forebay_model::profile::Kind;
 use forebay_pipeline::Memory;
 
+use super::case_study::Classified;
 use super::figure::{Figure, Parameter, Published, Row, Sensitivity};
 use super::published::{Bar, Configuration, DesignOf, FigureOf, Number, Snacc, word};
 use super::runs::{Found, Rtl, Runs};
+use crate::bench::Side;
 use crate::failure::Result;
 use crate::traffic::{Hop, Traffic};
 
@@ -142,7 +144,7 @@ fn notes(runs: &Runs, figure: &FigureOf) -> Vec<String> {
 }
 
 /// The numbers of the designs' model.
-fn parameters(snacc: &Snacc) -> Vec<Parameter> {
+pub fn parameters(snacc: &Snacc) -> Vec<Parameter> {
     let number = |place: String, number: &Number| Parameter {
         field: place,
         value: number.value,
@@ -232,12 +234,12 @@ fn sensitivities(
 ///
 /// # Errors
 /// Where a run fails, or the user stops.
-pub fn figure7(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
+pub fn figure7(runs: &Runs, snacc: &Snacc, classified: &Classified, within: f64) -> Result<Figure> {
     let profile = Profile::load(&runs.profile)?;
     let transfers = &snacc.transfers;
     let load = snacc.load_of(&transfers.load)?;
     let mut measured: BTreeMap<&str, Found> = BTreeMap::new();
-    let mut rows = Vec::new();
+    let (mut rows, mut faults) = (Vec::new(), Vec::new());
     for configuration in &transfers.configurations {
         let design = snacc.design(&configuration.design)?;
         if !measured.contains_key(design.id.as_str()) {
@@ -248,11 +250,15 @@ pub fn figure7(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
             configuration,
             &profile,
         );
-        let ours = design
-            .memory
-            .map(|memory| runs.rtl(Rtl::Ours(memory), &profile, load))
-            .transpose()?;
-        rows.push(Row {
+        let ours = match design.memory {
+            None => None,
+            Some(memory) => Some(match classified.of(memory) {
+                Some(side) => side.recorded.traffic.clone(),
+                None => runs.rtl(Rtl::Ours(memory), &profile, load)?.traffic,
+            }),
+        };
+        let side = design.memory.and_then(|memory| classified.of(memory));
+        let row = Row {
             load: "bytes over PCIe per byte stored".into(),
             design: configuration.title.clone(),
             model: traffic.pcie_bytes_per_byte,
@@ -264,13 +270,13 @@ pub fn figure7(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
                 }
                 .into(),
             ),
-            ours: ours
-                .as_ref()
-                .and_then(|found| found.traffic.pcie_bytes_per_byte),
+            ours: ours.as_ref().and_then(|ours| ours.pcie_bytes_per_byte),
             traffic: Some(traffic),
-            ours_traffic: ours.map(|found| found.traffic),
+            ours_traffic: ours,
             ..Row::default()
-        });
+        };
+        rows.push(row);
+        faults.push(side.and_then(Side::fault));
     }
     let ids: Vec<&str> = transfers
         .configurations
@@ -284,6 +290,12 @@ pub fn figure7(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
         &transfers.most,
         &transfers.says,
     );
+    for (row, fault) in rows.iter_mut().zip(faults) {
+        if let Some(fault) = fault {
+            row.note = Some(format!("{}: {fault}", row.design));
+            row.agrees = Some(false);
+        }
+    }
     let mut notes = vec![
         "the bars have no numbers: what is checked is who has the fewest and who the most"
             .to_owned(),
@@ -291,6 +303,10 @@ pub fn figure7(runs: &Runs, snacc: &Snacc, within: f64) -> Result<Figure> {
             "a transfer counts once, on the way of {}; {}",
             load.title, "queue entries are counted too"
         ),
+        match runs.quick {
+            true => "ours: the streamer alone".to_owned(),
+            false => "ours: images recorded and classified, as in figure 6".to_owned(),
+        },
     ];
     for configuration in &transfers.configurations {
         for copy in &configuration.copies {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! SNAcc's table 1: resources, counted by the same method for ours and theirs.
 
-use std::process::Command;
+use std::ffi::OsString;
 
 use forebay_pipeline::Memory;
 use serde::Deserialize;
@@ -9,10 +9,9 @@ use serde::Deserialize;
 use super::figure::{Figure, Published, Row};
 use super::published::{Bound, Snacc};
 use super::runs::Runs;
-use crate::failure::{Exit, Failure, Result};
-use crate::home;
+use crate::failure::Result;
 use crate::progress::{self, Progress};
-use forebay_app::MachineSpec;
+use forebay_app::{MachineSpec, python};
 
 /// What `forebay resources` counts.
 #[derive(Debug, Default, Deserialize)]
@@ -30,7 +29,6 @@ struct Report {
 
 /// Counts of our streamer with its payload in a memory.
 fn count(memory: Memory) -> Result<Counts> {
-    let root = home::find()?;
     let name = format!("{}, synthesis", memory.name());
     progress::step(&name);
     let _progress = Progress::stage(&name);
@@ -39,35 +37,13 @@ fn count(memory: Memory) -> Result<Counts> {
         ..MachineSpec::default()
     };
     let source = machine.source()?;
-    let mut command = Command::new(home::python(&root));
-    command
-        .current_dir(&root)
-        .env("PYTHONPATH", home::python_path(&root))
-        .args(["-m", "forebay.resources", "--json", "-"]);
+    let mut words = Vec::new();
     // What is counted without being named has UltraRAM for its payload, which is a black box there.
     if memory != Memory::Onchip {
-        command
-            .args(["--top", &source.top])
-            .arg("--rtl")
-            .args(&source.filelists);
+        words.extend(["--top".into(), source.top.into(), "--rtl".into()]);
+        words.extend(source.filelists.into_iter().map(OsString::from));
     }
-    let done = command.output();
-    let failed = |what: String| {
-        let message = format!("counting {}: {what}", source.top);
-        Failure::new(
-            Exit::Impossible,
-            message,
-            "`forebay resources` shows it in full",
-        )
-    };
-    let output = done.map_err(|error| failed(error.to_string()))?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(
-            text.lines().last().unwrap_or("it failed").to_owned(),
-        ));
-    }
-    let report: Report = serde_json::from_slice(&output.stdout)?;
+    let report: Report = python::ask("forebay.resources", &words)?;
     Ok(report.resources)
 }
 

@@ -11,6 +11,8 @@ pub enum DnnCommand {
     Compile(DnnCompileArgs),
     /// Judge images as the hardware does, bit by bit
     Run(DnnRunArgs),
+    /// Compare the RTL with its twin: drawn pictures, recorded over the simulated wire
+    Check(DnnCheckArgs),
     /// Draw pictures of shapes as PPM files, which the network `shapes` recognises
     Draw(DnnDrawArgs),
 }
@@ -29,16 +31,51 @@ pub struct DnnNetArgs {
     pub divide: f64,
 }
 
+/// How quick it has to be.
 #[derive(Args, Debug)]
-pub struct DnnCompileArgs {
-    #[command(flatten)]
-    pub of: DnnNetArgs,
+pub struct DnnSpeedArgs {
     /// Images per second that it has to classify
     #[arg(long, value_name = "N", default_value = "676")]
     pub fps: f64,
     /// Its clock
     #[arg(long, value_name = "RATE", default_value = "200MHz")]
     pub clock: String,
+}
+
+#[derive(Args, Debug)]
+pub struct DnnCheckArgs {
+    #[command(flatten)]
+    pub of: DnnNetArgs,
+    #[command(flatten)]
+    pub speed: DnnSpeedArgs,
+    /// Pictures
+    #[arg(long, value_name = "N", default_value_t = 100,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub count: u32,
+    /// Senders at once, which have them in turns
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub senders: u8,
+    /// Pixels of a picture [default: some three times what the network sees]
+    #[arg(long, value_name = "WIDTHxHEIGHT")]
+    pub size: Option<String>,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub struct DnnCompileArgs {
+    #[command(flatten)]
+    pub of: DnnNetArgs,
+    #[command(flatten)]
+    pub speed: DnnSpeedArgs,
+    /// An FPGA that has to have what it takes, such as u280, zcu102, kv260
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// The element has a clock of its own, not the chain's
+    #[arg(long)]
+    pub own_clock: bool,
     /// Folder for the element [default: its name]
     #[arg(long, value_name = "DIR")]
     pub into: Option<PathBuf>,

@@ -29,7 +29,9 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub use dnn::{DnnCommand, DnnCompileArgs, DnnDrawArgs, DnnNetArgs, DnnRunArgs};
+pub use dnn::{
+    DnnCheckArgs, DnnCommand, DnnCompileArgs, DnnDrawArgs, DnnNetArgs, DnnRunArgs, DnnSpeedArgs,
+};
 pub use faults::FaultArgs;
 use forebay_app::Exit;
 use forebay_driver::PciAddress;
@@ -261,6 +263,9 @@ pub enum BenchCommand {
     /// Recordings: objects of 9 MB and of 4 KiB beside the bare streamer, and what a loss of power
     /// at any instant leaves of one
     Store(StoreBenchArgs),
+    /// Pictures of 9 MB with MobileNet-V1 in the chain: rates beside those without, classes beside the
+    /// twin's
+    Classify(ClassifyArgs),
     /// Simulated cycles per second: streamer busy, and nothing but a clock
     Speed(BenchArgs<DriveIdeal>),
     /// Random transactions of mixed size, direction and alignment, ports pausing, drives failing,
@@ -286,6 +291,21 @@ pub struct NetArgs {
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub struct ClassifyArgs {
+    /// Only these [default: all, which takes half an hour]
+    #[arg(long, value_name = "CASE", num_args = 1.., value_parser = cases())]
+    pub only: Vec<String>,
+}
+
+/// Reads the name of a case.
+fn cases() -> clap::builder::PossibleValuesParser {
+    let all = forebay_lab::bench::CASES.iter();
+    all.map(|case| clap::builder::PossibleValue::new(case.id).help(case.title))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 #[derive(Args, Debug)]

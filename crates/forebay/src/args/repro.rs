@@ -18,6 +18,11 @@ fn what() -> impl TypedValueParser<Value = What> {
             "SNAcc, figure 4: sequential and random bandwidth, latency",
         ),
         (
+            What::SnaccFig6,
+            "snacc-fig6",
+            "SNAcc, figure 6: images recorded and classified",
+        ),
+        (
             What::SnaccFig7,
             "snacc-fig7",
             "SNAcc, figure 7: PCIe transfers of its case study",
@@ -46,7 +51,7 @@ pub struct ReproArgs {
     /// What to reproduce
     #[arg(value_parser = what())]
     pub what: What,
-    /// The short form: fewer commands, no sensitivities, no synthesis
+    /// The short form: fewer commands, no sensitivities, no synthesis, no network
     #[arg(long)]
     pub quick: bool,
     /// End with exit code 7 where a number that must agree is off by more than this percentage
