@@ -238,13 +238,13 @@ impl Way {
 }
 
 /// What came of a recording.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Judged {
     /// The top whose RTL moved the bytes.
     pub top: String,
     /// The network was in the chain.
     #[serde(skip)]
-    with: bool,
+    pub(crate) with: bool,
     /// Pictures on the drives.
     pub objects: u64,
     /// Those that have a class.
@@ -261,6 +261,9 @@ pub struct Judged {
     pub of_one_class: u64,
     /// Simulated time, from the first frame to the answer to the last extent.
     pub nanoseconds: u64,
+    /// When the first byte of each picture came, in nanoseconds, the earliest first.
+    #[serde(skip)]
+    pub arrivals: Vec<u64>,
     /// Bytes of pictures that are stored.
     pub bytes: u64,
     /// What the element counted.
@@ -386,6 +389,7 @@ impl Trial {
             stray: results.map_or(0, |results| results.stray),
             of_one_class: 0,
             nanoseconds: report.summary.nanoseconds,
+            arrivals: Vec::new(),
             bytes: report.summary.stored.bytes,
             status: status.unwrap_or_default(),
             traffic: report.traffic.unwrap_or_default(),
@@ -518,6 +522,8 @@ impl Trial {
         all.extend(objects.rest());
         // One that came in turns with others lies in parts: it counts once.
         judged.objects = all.len() as u64;
+        judged.arrivals = all.iter().map(|object| object.time_ns).collect();
+        judged.arrivals.sort_unstable();
         if all.len() != self.count(way) {
             let sent = self.count(way);
             judged.wrong.push(format!(

@@ -3,7 +3,8 @@
 //!
 //! The class of the last picture comes a millisecond after its last byte, its header with it. Where
 //! the buffer holds most of a recording, drives still write then, and a rate is that of the whole.
-//! Elsewhere it is that of the pictures which a longer recording has more.
+//! Elsewhere it is that of the pictures which a longer recording has more; or, where classes come
+//! many pictures later, that at which pictures arrive while the buffer is full.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
@@ -44,8 +45,10 @@ pub struct Case {
     clock: Option<u64>,
     senders: u8,
     skip: bool,
-    /// Pictures in the shorter recording, 0 for none, and in the longer one.
+    /// Pictures of which the rate is that of those behind the first ones.
     counts: (u32, u32),
+    /// It is the rate at which these arrive; else it takes a recording of the first ones alone.
+    arrives: bool,
 }
 
 const USUAL: Case = Case {
@@ -59,6 +62,7 @@ const USUAL: Case = Case {
     senders: 1,
     skip: false,
     counts: (0, 8),
+    arrives: false,
 };
 
 /// All that are measured.
@@ -90,6 +94,8 @@ pub const CASES: [Case; 8] = [
         id: "own-clock",
         title: "host memory, the network at 150 MHz",
         clock: Some(150_000_000),
+        counts: (10, 16),
+        arrives: true,
         ..USUAL
     },
     Case {
@@ -109,7 +115,8 @@ pub const CASES: [Case; 8] = [
         title: "host memory, a network at a third of the rate that skips",
         cycles: THIRD,
         skip: true,
-        counts: (12, 24),
+        counts: (12, 20),
+        arrives: true,
         ..USUAL
     },
 ];
@@ -151,14 +158,22 @@ pub struct Side {
 }
 
 impl Side {
-    fn new(recorded: Judged, shorter: Option<Judged>) -> Option<Self> {
-        let (pictures, time) = match &shorter {
-            None => (recorded.objects, recorded.nanoseconds),
-            Some(shorter) => (
-                recorded.objects.checked_sub(shorter.objects)?,
-                recorded.nanoseconds.checked_sub(shorter.nanoseconds)?,
-            ),
-        };
+    /// Of a recording, without the first pictures and the time that these took.
+    fn new(recorded: Judged, (few, begun): (u64, u64), shorter: Option<Judged>) -> Option<Self> {
+        let pictures = recorded.objects.checked_sub(few)?;
+        let time = recorded.nanoseconds.checked_sub(begun)?;
+        Self::of(recorded, (pictures, time), shorter)
+    }
+
+    /// Of pictures as they arrive behind the first ones.
+    fn arriving(recorded: Judged, few: usize) -> Option<Self> {
+        let behind = recorded.arrivals.get(few..)?;
+        let time = behind.last()?.checked_sub(*behind.first()?)?;
+        let pictures = behind.len() as u64 - 1;
+        Self::of(recorded, (pictures, time), None)
+    }
+
+    fn of(recorded: Judged, (pictures, time): (u64, u64), shorter: Option<Judged>) -> Option<Self> {
         if time == 0 || recorded.objects == 0 {
             return None;
         }
@@ -230,13 +245,21 @@ impl Case {
                 ..Way::new(self.memory, self.buffer, SEED)
             })
         };
-        let shorter = match self.counts.0 {
-            0 => None,
-            few => Some(record(few)?.0),
+        let few = self.counts.0;
+        let shorter = match few > 0 && !self.arrives {
+            true => Some(record(few)?.0),
+            false => None,
         };
         let (recorded, header) = record(self.counts.1)?;
-        let side = Side::new(recorded, shorter).ok_or_else(|| {
-            let message = format!("{self}: the longer recording took no longer");
+        let side = match (shorter, self.arrives) {
+            (_, true) => Side::arriving(recorded, few as usize),
+            (None, _) => Side::new(recorded, (0, 0), None),
+            (Some(first), _) => {
+                Side::new(recorded, (first.objects, first.nanoseconds), Some(first))
+            }
+        };
+        let side = side.ok_or_else(|| {
+            let message = format!("{self}: of the last pictures there is no rate");
             Failure::new(Exit::BadResult, message, "report this defect")
         })?;
         Ok((side, header))
@@ -344,6 +367,58 @@ impl Found for Classify {
         match good {
             true => "each class is the twin's, and nothing was lost".into(),
             false => "classes differ or data were lost: see above, or --output json".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(pictures: u64, nanoseconds: u64) -> Judged {
+        Judged {
+            objects: pictures,
+            nanoseconds,
+            bytes: 100 * pictures,
+            arrivals: (0..pictures).map(|number| 5 * number * number).collect(),
+            ..Judged::default()
+        }
+    }
+
+    #[test]
+    fn the_first_pictures_are_left_out_of_a_rate() {
+        let rate = |side: Option<Side>| side.expect("a rate").frames_per_second;
+        assert_eq!(rate(Side::new(judged(8, 80), (0, 0), None)), 1e8);
+        assert_eq!(rate(Side::new(judged(8, 80), (2, 50), None)), 2e8);
+        // They come after 20, 45 and 80 ns.
+        let arriving = Side::arriving(judged(5, 1000), 2).expect("a rate");
+        assert_eq!(arriving.frames_per_second, 2.0 / 60.0 * 1e9);
+        assert_eq!(arriving.gigabytes_per_second, 2.0 / 60.0 * 100.0);
+    }
+
+    #[test]
+    fn a_recording_that_took_no_longer_has_no_rate() {
+        for begun in [(9, 10), (2, 81), (2, 80)] {
+            assert!(Side::new(judged(8, 80), begun, None).is_none(), "{begun:?}");
+        }
+        assert!(Side::arriving(judged(2, 80), 2).is_none());
+        assert!(Side::arriving(judged(2, 80), 1).is_none());
+    }
+
+    #[test]
+    fn a_class_that_differs_is_a_fault_of_both_recordings() {
+        let wrong = Judged {
+            differ: 1,
+            ..judged(2, 80)
+        };
+        let good = Side::new(judged(2, 80), (0, 0), Some(judged(1, 8))).expect("a rate");
+        assert_eq!(good.fault(), None);
+        for side in [(wrong.clone(), judged(1, 8)), (judged(2, 80), wrong)] {
+            let side = Side::new(side.0, (0, 0), Some(side.1)).expect("a rate");
+            assert!(
+                side.fault()
+                    .is_some_and(|fault| fault.starts_with("1 classes"))
+            );
         }
     }
 }

@@ -118,3 +118,33 @@ pub fn figure6(runs: &Runs, snacc: &Snacc, classified: &Classified, within: f64)
     };
     Ok(figure.conclude())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::Judged;
+    use crate::repro::Bound;
+
+    #[test]
+    fn wrong_classes_do_not_agree() {
+        let row = || Row {
+            published: Some(Published::new(6.0, Bound::About, "so")),
+            model: Some(6.0),
+            ours: Some(6.1),
+            ..Row::default()
+        };
+        let side = |differ| Side {
+            recorded: Judged {
+                differ,
+                ..Judged::default()
+            },
+            shorter: None,
+            frames_per_second: 0.0,
+            gigabytes_per_second: 6.1,
+        };
+        let agrees = |side: Option<&Side>| judged(row().compare(5.0, true), side, 5.0).agrees;
+        assert_eq!(agrees(None), Some(true));
+        assert_eq!(agrees(Some(&side(0))), Some(true));
+        assert_eq!(agrees(Some(&side(1))), Some(false));
+    }
+}
