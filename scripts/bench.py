@@ -179,6 +179,8 @@ BENCHES = {
         for lanes in (1, 4)
     },
     "classify": [FOREBAY, "bench", "classify"],
+    # With seconds of this machine in it: alone.
+    "classify-host": [FOREBAY, "bench", "classify", "--only", "host"],
     "dnn-layers": [sys.executable, "scripts/dnn_layers.py"],
     "dnn-check": [FOREBAY, "dnn", "check", "rtl/pe/shapes/shapes.onnx", *SHAPES],
     "dnn": [sys.executable, "scripts/dnn.py"],

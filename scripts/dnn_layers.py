@@ -2,7 +2,8 @@
 """Synthesizes each layer of MobileNet-V1 1.0/224, and each FIFO between them, by Yosys.
 
 Layers are counted one by one, each flattened, and summed: all at once would not fit into the memory
-that Yosys has. Of those that differ only in their weights one is counted. Multipliers are DSP48E2.
+that Yosys has. Of those that differ only in weights and constants one is counted. Multipliers are
+DSP48E2.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from forebay.dnn.write import Part
 
 SIZE = 224
-FILES = {"File", "Weights", "Factors"}
+# Contents of memories, and constants that a few LUT compare with.
+VALUES = {"File", "Weights", "Factors", "Zero", "Low", "High", "Around"}
 SOURCES = read_filelist(ROOT / "rtl/dnn/dnn.f")
 
 
@@ -93,7 +95,7 @@ def main() -> int:
     due = compilers(network, foldings, rooms)
     kinds: dict[str, list[Part]] = {}
     for part in layers.parts:
-        parameters = {key: one for key, one in part.parameters.items() if key not in FILES}
+        parameters = {key: one for key, one in part.parameters.items() if key not in VALUES}
         kinds.setdefault(json.dumps([part.module, parameters]), []).append(part)
 
     def count(alike: list[Part]) -> dict[str, Any]:

@@ -94,7 +94,8 @@ pub const CASES: [Case; 8] = [
         id: "own-clock",
         title: "host memory, the network at 150 MHz",
         clock: Some(150_000_000),
-        counts: (10, 16),
+        // Before the buffer is full, the chain takes 9.6 GB/s of the wire's 12.4.
+        counts: (17, 23),
         arrives: true,
         ..USUAL
     },
