@@ -517,6 +517,7 @@ FIGURES = [
             ("onchip", "on chip", 0.995),
             ("dram", "on-board DRAM", 0.995),
             ("two-drives", "two drives", 0.995),
+            ("own-clock", "the network at 150 MHz, a clock of its own", 0.995),
             ("two-cameras", "two cameras in turns", 0.995),
             ("four-cameras", "four cameras in turns", 0.995),
             ("skip", "a network at a third of the rate that skips", 0.999),
