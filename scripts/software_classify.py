@@ -260,6 +260,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.images < BATCH or options.images % BATCH or options.threads < 1:
         parser.error(f"{options.images} images, {options.threads} threads: multiples of 32, 1 on")
+    if options.folder and not options.folder.is_dir():
+        parser.error(f"--folder {options.folder}: there is no such folder")
     if options.device != "cpu" and not torch.cuda.is_available():
         parser.error(f"--device {options.device}: PyTorch sees no GPU here; --device cpu")
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True

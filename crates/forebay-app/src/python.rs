@@ -63,14 +63,21 @@ pub fn ask<T: DeserializeOwned>(name: &str, words: &[OsString]) -> Result<T> {
     }
 }
 
-/// What a module said, in the form of its `failure`; of anything else the last line.
+/// What a module said, in the form of its `failure`; of anything else the last line, without the
+/// name of a program in front of `error:`.
 fn failure(exit: Exit, module: &str, said: &str) -> Failure {
     let lines = || said.lines().map(str::trim);
     let words: Vec<_> = lines()
         .filter_map(|line| line.strip_prefix("× ").or(line.strip_prefix("│ ")))
         .collect();
     let message = match words.as_slice() {
-        [] => format!("{module}: {}", lines().next_back().unwrap_or("it failed")),
+        [] => {
+            let last = lines().next_back().unwrap_or("it failed");
+            match last.split_once(": error: ") {
+                Some((_, what)) => what.to_owned(),
+                None => format!("{module}: {last}"),
+            }
+        }
         words => words.join("\n"),
     };
     let mut told = Failure::new(exit, message, "");
@@ -93,5 +100,11 @@ mod tests {
         let other = failure(Exit::Impossible, "forebay.dnn", "Traceback\nKeyError: 1\n");
         assert_eq!(other.to_string(), "forebay.dnn: KeyError: 1");
         assert_eq!(other.help, None);
+        let option = failure(
+            Exit::BadInput,
+            "forebay.dnn",
+            "usage: …\nx trial: error: no --y\n",
+        );
+        assert_eq!(option.to_string(), "no --y");
     }
 }

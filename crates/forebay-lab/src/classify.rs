@@ -315,16 +315,15 @@ impl Trial {
         if let Some(size) = &spec.size {
             option("--size", size.clone());
         }
-        if spec.clock.is_some() {
-            words.push("--own-clock".into());
-        }
-        let mut option = |name: &str, value: String| words.extend([name.into(), value.into()]);
         match &spec.network {
             NetworkSpec::Mobilenet(cycles) => option("--cycles", cycles.to_string()),
             NetworkSpec::Onnx(net, options) => {
                 words.extend(options.iter().cloned());
                 words.push(std::path::absolute(net).unwrap_or(net.clone()).into());
             }
+        }
+        if spec.clock.is_some() {
+            words.push("--own-clock".into());
         }
         let about: About = python::ask("forebay.dnn", &words)?;
         Ok(Self {
@@ -497,7 +496,7 @@ impl Trial {
         Ok(folder)
     }
 
-    /// Compares what lies on the drives with what the twin says.
+    /// Compares classes and scores in the recording with the twin's.
     fn compare(&self, way: &Way, images: &[PathBuf], judged: &mut Judged) -> Result<()> {
         let mut parts = Vec::with_capacity(images.len());
         for image in images {
