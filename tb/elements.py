@@ -10,6 +10,7 @@ import random
 import struct
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import cocotb
@@ -50,6 +51,7 @@ class Extent(NamedTuple):
     nonce: int = 0
     back: int = 0
 
+    @cache
     def word(self) -> int:
         """Return the bits of `fb_pe_pkg::extent_t`."""
         values = self._asdict()
@@ -157,7 +159,7 @@ class Bench:
         assert kept == [1] * len(data) + [0] * (len(kept) - len(data)), "TKEEP has another length"
         assert bytes(found.tdata[: len(data)]) == data, "bytes differ"
         users = found.tuser if isinstance(found.tuser, list) else [found.tuser] * len(kept)
-        assert users[-1] == user and not any(users[: -len(self.sink.bus.tkeep)]), "TUSER differs"
+        assert users[-1] == user and not any(users[: -self.sink.lanes]), "TUSER differs"
 
     async def result_word(self) -> tuple[int, int, int]:
         """Take the next result: TDATA, TID, TUSER."""

@@ -10,6 +10,7 @@ import logging
 import os
 import random
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import chain, compress
 
 import cocotb
 from cocotb.clock import Clock
@@ -284,31 +285,45 @@ def axi_master(dut, prefix: str, ids: bool = True, **clock: object) -> AxiMaster
     return master
 
 
-class Held:
-    """A signal of a stream as a number, read once a beat: a sink reads it again for each byte."""
+class Beat:
+    """Data and TKEEP of a stream as one number, data first: what a bus model takes as a byte."""
 
-    def __init__(self, signal: LogicObject) -> None:
-        self._signal = signal
-        self.lanes = 1  # bytes of a beat
-        self._left = 0  # bytes of this beat for which it will be read again
-        self._read = 0
+    def __init__(self, data: LogicObject, keep: LogicObject) -> None:
+        self._data, self._keep = data, keep
+        self._bits = len(data)
+        self._mask = (1 << self._bits) - 1
 
     def __len__(self) -> int:
         """Return its width."""
-        return len(self._signal)
+        return self._bits + len(self._keep)
 
     @property
     def value(self) -> int:
-        """What it was when it was read for the first byte of this beat."""
-        if self._left == 0:
-            self._read = int(self._signal.value)
-            self._left = self.lanes
-        self._left -= 1
-        return self._read
+        """Both, as they are now."""
+        return int(self._data.value) | int(self._keep.value) << self._bits
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self._data.value = value & self._mask
+        self._keep.value = value >> self._bits
 
 
-class BeatSource(AxiStreamSource):
-    """Sends bytes as whole beats, on a stream without TKEEP: cocotbext-axi sends byte by byte."""
+class Beats:
+    """Makes a source or a sink of cocotbext-axi handle beats: by itself it goes byte by byte."""
+
+    _init_x = False  # Verilator has no X
+
+    def __init__(self, bus: AxiStreamBus, *args: object, **options: object) -> None:
+        self.lanes = len(bus.tdata) // 8  # bytes of a beat
+        self.keeps = hasattr(bus, "tkeep")
+        if self.keeps:
+            bus.tdata = Beat(bus.tdata, bus.tkeep)
+            del bus.tkeep
+        super().__init__(bus, *args, byte_lanes=1, **options)
+
+
+class BeatSource(Beats, AxiStreamSource):
+    """Sends bytes as beats."""
 
     async def send(self, frame: object) -> None:
         """Send a packet, when there is room for it."""
@@ -319,29 +334,42 @@ class BeatSource(AxiStreamSource):
         super().send_nowait(self._beats(frame))
 
     def _beats(self, frame: object) -> AxiStreamFrame:
-        frame, lanes = AxiStreamFrame(frame), self.byte_size // 8
+        frame, lanes = AxiStreamFrame(frame), self.lanes
         frame.normalize()
-        ends = [*range(lanes - 1, len(frame) - 1, lanes), len(frame) - 1] if frame.tdata else []
-        data = bytes(frame.tdata)
-        frame.tdata = [
-            int.from_bytes(data[end // lanes * lanes : end + 1], "little") for end in ends
-        ]
+        starts = range(0, len(frame), lanes)
+        data, kept = bytes(frame.tdata), frame.tkeep
+        frame.tdata = [int.from_bytes(data[at : at + lanes], "little") for at in starts]
+        if self.keeps:
+            for n, at in enumerate(starts):
+                keep = "".join("1" if bit else "0" for bit in reversed(kept[at : at + lanes]))
+                frame.tdata[n] |= int(keep, 2) << 8 * lanes
         frame.tkeep = None
+        # What a beat has but once is that of its last byte.
         for name in ("tid", "tdest", "tuser"):
             values = getattr(frame, name)
-            setattr(frame, name, [values[end] for end in ends])
+            setattr(frame, name, [values[min(at + lanes, len(data)) - 1] for at in starts])
         return frame
 
 
-class BeatSink(AxiStreamSink):
-    """Gives bytes of whole beats, on a stream without TKEEP: cocotbext-axi takes byte by byte."""
+class BeatSink(Beats, AxiStreamSink):
+    """Gives the bytes of beats."""
 
     def _recv(self, frame: AxiStreamFrame, compact: bool = True) -> AxiStreamFrame:
-        frame, lanes = super()._recv(frame, compact=False), self.byte_size // 8
-        frame.tdata = bytearray(b"".join(beat.to_bytes(lanes, "little") for beat in frame.tdata))
+        frame, lanes = super()._recv(frame, compact=False), self.lanes
+        mask = (1 << 8 * lanes) - 1
+        beats = frame.tdata
+        frame.tdata = bytearray(b"".join((each & mask).to_bytes(lanes, "little") for each in beats))
         for name in ("tid", "tdest", "tuser"):
             values = getattr(frame, name)
-            setattr(frame, name, [value for value in values for _ in range(lanes)])
+            setattr(frame, name, list(chain.from_iterable([value] * lanes for value in values)))
+        if self.keeps:
+            bits = (f"{each >> 8 * lanes:0{lanes}b}"[::-1] for each in beats)
+            frame.tkeep = [int(bit) for bit in "".join(bits)]
+            if compact:
+                for name in ("tdata", "tid", "tdest", "tuser"):
+                    values = getattr(frame, name)
+                    setattr(frame, name, type(values)(compress(values, frame.tkeep)))
+                frame.tkeep = []
         if compact:
             frame.compact()
         return frame
@@ -353,18 +381,9 @@ def axi_stream(kind: type, dut, prefix: str, **options: object) -> AxiStreamSour
     `options` are what cocotbext-axi takes; without `clock`, clock and reset are `clk` and `rst`.
     """
     clock = {} if "clock" in options else {"clock": dut.clk, "reset": dut.rst}
-    port = bus(AxiStreamBus, dut, prefix)
-    if not hasattr(port, "tkeep") and "byte_lanes" not in options:
+    if "byte_lanes" not in options:
         kind = {AxiStreamSource: BeatSource, AxiStreamSink: BeatSink}[kind]
-        options["byte_lanes"] = 1
-    held = {}
-    if kind is AxiStreamSink:
-        names = {"tdata", "tkeep", "tid", "tdest", "tuser"} & vars(port).keys()
-        held = {name: Held(getattr(port, name)) for name in names}
-        vars(port).update(held)
-    found = kind(port, **clock, **options)
-    for signal in held.values():
-        signal.lanes = found.byte_lanes
+    found = kind(bus(AxiStreamBus, dut, prefix), **clock, **options)
     found.log.setLevel(logging.WARNING)
     return found
 
