@@ -249,14 +249,16 @@ impl Fabric {
 
     /// When something next arrives or moves; `None` if the fabric is empty.
     pub fn next_event(&self) -> Option<Time> {
-        let queues = self.ports.iter().flat_map(|port| {
-            [
-                port.answering.front(),
-                port.to_switch.front(),
-                port.arriving.front(),
-            ]
-        });
-        queues.flatten().map(|(time, _)| *time).min()
+        // Asked in every cycle; as chained iterators this took a tenth of a simulation.
+        let mut next = Time::MAX;
+        for port in &self.ports {
+            for queue in [&port.answering, &port.to_switch, &port.arriving] {
+                if let Some((time, _)) = queue.front() {
+                    next = next.min(*time);
+                }
+            }
+        }
+        (next < Time::MAX).then_some(next)
     }
 
     /// Bytes that crossed each link, each way.
