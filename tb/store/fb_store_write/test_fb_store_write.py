@@ -393,7 +393,7 @@ async def ring_waits_for_the_index(dut, stall: float, layout: dict[str, int]) ->
 
     for _ in range(6):
         bench.send(extent(5 * BLOCK if "batch" in layout else 15 * PAGE))
-    for _ in range(harness.repeat(60, 24)):
+    for _ in range(60):
         bench.send(extent(5 * BLOCK))
     taking = cocotb.start_soon(bench.drain() if "batch" in layout else bench.check())
     ends: list[int] = []  # of parts that have come, and whose rows are not durable
