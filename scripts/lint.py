@@ -59,6 +59,7 @@ TOPS = (
     ("fb_pe_shrink", ""),
     ("fb_pe_shapes", 'DataFolder="rtl/pe/shapes"'),
     ("fb_dnn_maximum", ""),
+    ("fb_common_seq", ""),
 )
 FILELIST = "rtl/top/all.f"
 # What has interfaces for ports and is in no top is in this bench: fb_axi_width.

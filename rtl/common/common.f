@@ -10,3 +10,4 @@ rtl/common/fb_common_skid.sv
 rtl/common/fb_common_turn.sv
 rtl/common/fb_common_quotient.sv
 rtl/common/fb_common_reset.sv
+rtl/common/fb_common_seq.sv
