@@ -2,24 +2,24 @@
 //
 // fb_common_seq: a sequencer, which runs a short program of register accesses and console text.
 //
-// What:        sixteen registers of 64 bits (r0 reads 0), eight return addresses, a timer, one access
-//              at a time. The program of up to 1,024 words of 32 bits is in a ROM outside.
-// Handshake:   a program begins at word 0 when `go` is high in idle, with all registers 0, the error
-//              flag clear and the timer run out. It runs to its end, whatever `go` does; `ended`,
-//              `code` (0 of `stop`, 1 to 254 of `fail`, 255 for a word that is none, a ninth nested
-//              call, a return without call) and `place` stay until `go` falls, the latter two until
-//              the next start. `rom_data` is the word at the `rom_addr` of the cycle before, and
-//              stays while that does. Requests and the console are valid/ready; the answer comes in
-//              a later cycle than the request is taken, and is always taken. With `m_wide` low only
-//              bits 31:0 of the data count.
+// What:        sixteen registers of 64 bits (r0 reads 0), eight return addresses, a timer, one
+//              access at a time. The program of up to 1,024 words of 32 bits is in a ROM outside.
+// Handshake:   a program begins at word 0 when `go` is high in idle, with all registers 0, the
+//              error flag clear and the timer run out. It runs to its end, whatever `go` does;
+//              `ended` stays until `go` falls, `code` and `place` until the next start. `code` is 0
+//              of `stop`, 1 to 254 of `fail`, 255 for a word that is none, a ninth nested call and
+//              a return without call. `rom_data` is the word at the `rom_addr` of the cycle before,
+//              and stays while that does. Requests and the console are valid/ready; the answer
+//              comes in a later cycle than its request is taken, and is always taken. With `m_wide`
+//              low only bits 31:0 of the data count.
 // Latency:     64 cycles from `go` to the first word.
-// Throughput:  a word in 3 cycles (jumps, tests of a flag), 5 (arithmetic, comparisons), 8 (reads) or
-//              6 (writes) where the answer comes at once; shifts take 5 and tests of a bit 4, and one
-//              for each place; `hex` up to 117, `chars` up to 93, `dec` 68 for each digit.
+// Throughput:  a word in 3 cycles (jumps, tests of a flag), 5 (arithmetic, comparisons), 8 (reads)
+//              or 6 (writes) where the answer comes at once; shifts take 5 and tests of a bit 4,
+//              and one for each place; `hex` up to 117, `chars` up to 93, `dec` 68 for each digit.
 // Limits:      only an access that is not taken or answered, and a console that is not ready, can
-//              hold a word up for good: what answers has to bound it. `wait` and the timer take up to
-//              a microsecond more than they say. A reset in the middle of an access has to reset what
-//              answers, too.
+//              hold a word up for good: what answers has to bound it. `wait` and the timer take up
+//              to a microsecond more than they say. A reset in the middle of an access has to reset
+//              what answers, too.
 // Does not implement: interrupts, memory of its own, signed comparisons, multiplication.
 
 `default_nettype none
@@ -105,7 +105,7 @@ module fb_common_seq #(
 
   typedef enum logic [3:0] {
     IDLE,
-    CLEAR,  // all registers, several times
+    CLEAR,  // all registers, four times: the count is that of a division
     FETCH,  // the ROM reads
     FIRST,  // operand
     SECOND,
@@ -388,19 +388,24 @@ module fb_common_seq #(
   end
 
   // ------------------------------------------------------------------------------------ operands
+  // The first has four sources, which two bits select: a LUT for each bit.
+  logic load_a;
+  logic [1:0] source;
+  assign load_a = state_q inside {FIRST, COMPUTE, DIVIDE} || (state_q == PAUSE && tick) ||
+      (state_q == SHIFT && places_q != '0);
+  assign source[1] = state_q inside {SHIFT, DIVIDE};
+  assign source[0] = state_q == FIRST || (state_q == SHIFT && !(operation inside {SHL, HEX}));
+
   always_ff @(posedge clk) begin : operands
-    case (state_q)
-      IDLE: a_q <= '0;
-      FIRST: a_q <= read;
-      COMPUTE: a_q <= result;
-      PAUSE: if (tick) a_q <= result;
-      SHIFT:
-      if (places_q != '0) begin
-        a_q <= operation inside {SHL, HEX} ? {a_q[62:0], 1'b0} : {1'b0, a_q[63:1]};
-      end
-      DIVIDE: a_q <= {a_q[62:0], fits};
-      default: ;
-    endcase
+    if (load_a) begin
+      case (source)
+        2'b00: a_q <= result;
+        2'b01: a_q <= read;
+        2'b10: a_q <= {a_q[62:0], fits && state_q == DIVIDE};
+        2'b11: a_q <= a_q >> 1;
+      endcase
+    end
+    if (state_q == IDLE) a_q <= '0;
     if (state_q == COMPUTE) less_q <= !carry;
 
     if (state_q == SECOND) begin
