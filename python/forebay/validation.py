@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import sys
 from collections.abc import Callable
@@ -476,6 +477,24 @@ FIGURES = [
             ("B", "215,296", "RAMB36", "ramb36", 1082),
             ("C", "131,072", "DSP", "dsp", 3149),
             ("C", "131,072", "RAMB36", "ramb36", 1127),
+        )
+    ),
+    *(
+        Figure(
+            f"MobileNet-V1 1.0/224 in 215,296 cycles an image, {what}",
+            target,
+            "–",
+            "scripts/bench.py dnn-layers",
+            "dnn-layers",
+            lambda report, key=key: report[key],
+            "{:g}",
+            at_most(most),
+        )
+        for what, key, target, most in (
+            ("DSP by Yosys, layer by layer", "dsp", "≤ 1650", 1650),
+            ("RAMB36 by Yosys, layer by layer", "bram", "≤ 1082", 1082),
+            ("LUT by Yosys, layer by layer", "lut", "–", math.inf),
+            ("layers and FIFOs that compiler and Yosys count otherwise", "differ", "–", math.inf),
         )
     ),
     *(

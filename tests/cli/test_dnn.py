@@ -378,8 +378,8 @@ def test_what_a_device_has(forebay: Run, tmp_path: Path, cameras: tuple[Path, Ne
     assert "invalid choice: 'u1'" in unknown.complaint and "kv260" in unknown.complaint
     with pytest.raises(InfeasibleError, match=r"DSP 1650: kv260 \(XCK26\) has 1248; slower"):
         compiled(mobilenet(224), DESIGNS["B"], tmp_path, device="kv260")
-    with pytest.raises(InfeasibleError, match=r"DSP \d+: zcu104 .* in [\d,]+ cycles it fits"):
-        compiled(mobilenet(160, 0.5), 26_300, tmp_path, device="zcu104")
+    with pytest.raises(InfeasibleError, match=r"DSP \d+: zcu102 .* in [\d,]+ cycles it fits"):
+        compiled(mobilenet(160, 0.75), 26_300, tmp_path, device="zcu102")
 
 
 @pytest.mark.nightly

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from forebay.dnn.network import Average, Convolution, Depthwise, Table
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 DSP_LANE = 2  # multipliers of a lane of fb_dnn_requantise: 30 x 25 bits
 WIDEST = 64  # outputs, or inputs, at a time
-# Shapes of a RAMB36: bits of a word, words.
-RAMB36 = ((72, 512), (36, 1024), (18, 2048), (9, 4096), (4, 8192), (2, 16384), (1, 32768))
+# Shapes of a RAMB18: bits of a word, words.
+RAMB18 = ((36, 512), (18, 1024), (9, 2048), (4, 4096), (2, 8192), (1, 16384))
 LUT_WORDS = 64  # memories of no more words are LUT
 FACTOR_BITS = 86
 AHEAD = (2, 4, 8, 16, 32, 64, 128, 256)  # parts of squares that may wait for a matrix
@@ -72,15 +73,23 @@ class Folding:
         return layer.inputs // self.simd * (layer.outputs // self.pe)
 
 
+@cache
 def ramb36(width: int, depth: int) -> float:
-    """Return the RAMB36 of a memory with one port each way, in halves; none if it is LUT."""
+    """Return the RAMB36 of a memory with one port each way, in halves; none if it is LUT.
+
+    Columns of different widths lie side by side, those that take the fewest RAMB18 together.
+    """
     if depth <= LUT_WORDS:
         return 0.0
-    # A RAMB18 is half as wide, but not narrower than a bit.
-    halves = (
-        math.ceil(width / max(bits / 2, 1)) * math.ceil(depth / words) for bits, words in RAMB36
-    )
-    return min(halves) / 2
+    columns = {bits: math.ceil(depth / words) for bits, words in RAMB18}
+    # Far from the edge the cheapest kind of column is repeated; 36 bits are a whole number of it.
+    alike = max(width // 36 - 2, 0)
+    halves = alike * min(36 // bits * count for bits, count in columns.items())
+    least = [0]
+    for bit in range(1, width - 36 * alike + 1):
+        ends = (least[max(bit - bits, 0)] + count for bits, count in columns.items())
+        least.append(min(ends))
+    return (halves + least[-1]) / 2
 
 
 def link_ramb36(comes: int, leaves: int, depth: int) -> float:
