@@ -23,6 +23,7 @@ mod render;
 mod report;
 mod repro;
 mod send;
+mod seq;
 mod serve;
 mod shell;
 mod ssd;
@@ -104,6 +105,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Send(args) => send::run(args),
         Command::Store { store } => store::run(store),
         Command::Ssd { ssd } => ssd::run(ssd),
+        Command::Seq { seq } => seq::run(seq),
         Command::Pipeline { pipeline } => pipeline::run(pipeline),
         Command::Pe { pe } => pe::run(pe),
         Command::New {

@@ -14,6 +14,7 @@ mod record;
 mod repro;
 pub mod run;
 mod send;
+mod seq;
 mod serve;
 mod soak;
 mod ssd;
@@ -47,6 +48,7 @@ pub use plan::PlanArgs;
 pub use record::{RecordArgs, ReplayArgs};
 pub use repro::ReproArgs;
 pub use send::SendArgs;
+pub use seq::{Ram, SeqCommand, SeqListArgs, SeqRunArgs};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use soak::{CaseArgs, command_of};
 pub use ssd::{QualifyArgs, SsdCommand};
@@ -170,6 +172,11 @@ pub enum Command {
     Vm {
         #[command(subcommand)]
         vm: VmCommand,
+    },
+    /// Programs of the sequencer: list and interpret them
+    Seq {
+        #[command(subcommand)]
+        seq: SeqCommand,
     },
     /// Pipelines as files: what happens between wire and flash
     Pipeline {
@@ -526,6 +533,9 @@ mod tests {
             "forebay vm serve streamer --socket s --at 0",
             "forebay vm run --timeout 0s -- true",
             "forebay vm run --iommu maybe -- true",
+            "forebay seq list",
+            "forebay seq run x.seq --ram ram",
+            "forebay seq run x.seq --most 0",
             "forebay pipeline check",
             "forebay pe test",
             "forebay new pe",

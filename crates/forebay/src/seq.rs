@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `forebay seq`: lists and interprets programs of the sequencer.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use forebay_draw::text::Page;
+use forebay_seq::{End, Interpreter, Program, Spaces, WORDS_MOST, assemble, list};
+use serde::Serialize;
+
+use crate::args::{Ram, SeqCommand, SeqListArgs, SeqRunArgs};
+use crate::failure::{Exit, Failure, Result};
+use crate::report::{self, Report};
+
+/// The largest text of a program.
+const TEXT_MOST: u64 = 1 << 20;
+
+#[derive(Serialize)]
+struct Listed {
+    words: Vec<Word>,
+    words_used: usize,
+    words_most: usize,
+}
+
+#[derive(Serialize)]
+struct Word {
+    place: usize,
+    word: u32,
+    labels: Vec<String>,
+    instruction: String,
+    line: usize,
+    source: String,
+}
+
+#[derive(Serialize)]
+struct Ran {
+    console: String,
+    instructions: u64,
+    time_us: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accesses: Option<Vec<Access>>,
+    /// None: it was stopped.
+    end: Option<Ended>,
+}
+
+#[derive(Serialize)]
+struct Ended {
+    code: u8,
+    place: u16,
+    line: usize,
+    registers: [u64; 16],
+}
+
+#[derive(Serialize)]
+struct Access {
+    write: bool,
+    space: String,
+    address: u64,
+    bytes: u8,
+    /// None: it ended in error.
+    value: Option<u64>,
+}
+
+/// Runs a command on programs.
+pub fn run(command: &SeqCommand) -> Result<Exit> {
+    match command {
+        SeqCommand::List(args) => list(args),
+        SeqCommand::Run(args) => interpret(args),
+    }
+}
+
+/// Reads and assembles a program.
+fn load(path: &Path) -> Result<Program> {
+    let failed = |error| Failure::file("reading", path, error);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(TEXT_MOST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    let name = path.display().to_string();
+    if bytes.len() as u64 > TEXT_MOST {
+        let remedy = "name the text of a program for the sequencer";
+        return Err(Failure::input(
+            &name,
+            "longer",
+            "a program has at most 1 MiB",
+            remedy,
+        ));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let value = format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to());
+        let remedy = "name the text of a program for the sequencer, in UTF-8";
+        Failure::input(&name, value, "a program is text", remedy)
+    })?;
+    assemble(&text).map_err(|error| {
+        let message = format!("{name}:{error}");
+        Failure::new(Exit::BadInput, message, error.remedy)
+    })
+}
+
+/// Lists a program.
+fn list(args: &SeqListArgs) -> Result<Exit> {
+    let program = load(&args.program)?;
+    let words = list::rows(&program).into_iter().map(|row| Word {
+        source: program.source(row.line).trim().to_owned(),
+        place: row.place,
+        word: row.word,
+        labels: row.labels,
+        instruction: row.instruction,
+        line: row.line,
+    });
+    let report = Report::new(
+        "forebay.seq-list/1",
+        Listed {
+            words: words.collect(),
+            words_used: program.words().len(),
+            words_most: WORDS_MOST,
+        },
+    );
+    report::show(&report, || {
+        let mut page = Page::of_hardware(&format!("Program {}", args.program.display()));
+        page.line("");
+        for word in &report.found.words {
+            for label in &word.labels {
+                page.line(format_args!("{:>16}{label}:", ""));
+            }
+            page.line(format_args!(
+                "{:>4}  {:08x}    {:<32} ; {:>4}: {}",
+                word.place, word.word, word.instruction, word.line, word.source
+            ));
+        }
+        page.line(format_args!(
+            "\n{} of {WORDS_MOST} words used",
+            report.found.words_used
+        ));
+        page
+    })?;
+    Ok(Exit::Good)
+}
+
+/// Memories, errors elsewhere, and a clock that accesses, looks at it and `wait` move on.
+struct Machine<'a> {
+    program: &'a Program,
+    /// The memory of each space that has one.
+    memories: [Option<Vec<u8>>; 8],
+    now_us: u64,
+    said: Vec<u8>,
+    accesses: Option<Vec<Access>>,
+}
+
+impl<'a> Machine<'a> {
+    fn new(program: &'a Program, ram: &[Ram], trace: bool) -> Result<Self> {
+        let mut memories: [Option<Vec<u8>>; 8] = Default::default();
+        for Ram { name, bytes } in ram {
+            let is = |known: &Option<String>| known.as_ref() == Some(name);
+            let Some(space) = program.spaces().iter().position(is) else {
+                let known = program.spaces().iter().flatten();
+                let known: Vec<_> = known.map(String::as_str).collect();
+                let limit = match known.as_slice() {
+                    [] => "the program names no space".into(),
+                    known => format!("the program's spaces are {}", known.join(", ")),
+                };
+                let remedy = "name a space as the program's `.space` does";
+                return Err(Failure::input(
+                    "--ram",
+                    format_args!("`{name}`"),
+                    &limit,
+                    remedy,
+                ));
+            };
+            memories[space] = Some(vec![0; *bytes]);
+        }
+        Ok(Self {
+            program,
+            memories,
+            now_us: 0,
+            said: Vec::new(),
+            accesses: trace.then(Vec::new),
+        })
+    }
+
+    /// The bytes of an access, where there is a memory that has them all.
+    fn bytes(&mut self, space: u8, address: u64, bytes: u8) -> Option<&mut [u8]> {
+        self.now_us += 1;
+        let first = usize::try_from(address).ok()?;
+        let last = first.checked_add(bytes.into())?;
+        self.memories
+            .get_mut(usize::from(space))?
+            .as_mut()?
+            .get_mut(first..last)
+    }
+
+    fn trace(&mut self, write: bool, of: (u8, u64, u8), value: Option<u64>) {
+        let (space, address, bytes) = of;
+        if let Some(accesses) = &mut self.accesses {
+            let name = self.program.spaces().get(usize::from(space));
+            let name = name.and_then(Clone::clone);
+            accesses.push(Access {
+                write,
+                space: name.unwrap_or_else(|| space.to_string()),
+                address,
+                bytes,
+                value,
+            });
+        }
+    }
+}
+
+impl Spaces for Machine<'_> {
+    fn read(&mut self, space: u8, address: u64, bytes: u8) -> Option<u64> {
+        let found = self.bytes(space, address, bytes);
+        let value = found.map(|found| {
+            let mut value = [0; 8];
+            value[..found.len()].copy_from_slice(found);
+            u64::from_le_bytes(value)
+        });
+        self.trace(false, (space, address, bytes), value);
+        value
+    }
+
+    fn write(&mut self, space: u8, address: u64, bytes: u8, value: u64) -> bool {
+        let found = self.bytes(space, address, bytes);
+        let good = found.map(|found| {
+            let length = found.len();
+            found.copy_from_slice(&value.to_le_bytes()[..length]);
+        });
+        self.trace(true, (space, address, bytes), good.map(|()| value));
+        good.is_some()
+    }
+
+    fn now_us(&mut self) -> u64 {
+        self.now_us += 1;
+        self.now_us
+    }
+
+    fn wait_us(&mut self, us: u64) {
+        self.now_us += us;
+    }
+
+    fn say(&mut self, byte: u8) {
+        self.said.push(byte);
+    }
+}
+
+/// Interprets a program.
+fn interpret(args: &SeqRunArgs) -> Result<Exit> {
+    let program = load(&args.program)?;
+    let mut machine = Machine::new(&program, &args.ram, args.trace)?;
+    let mut running = Interpreter::new(program.words());
+    let end = running.run(&mut machine, args.most);
+    let line = |place: u16| {
+        program
+            .lines()
+            .get(usize::from(place))
+            .copied()
+            .unwrap_or(0)
+    };
+    let ran = Ran {
+        console: String::from_utf8_lossy(&machine.said).into_owned(),
+        instructions: running.executed(),
+        time_us: machine.now_us,
+        accesses: machine.accesses,
+        end: end.map(
+            |End {
+                 code,
+                 place,
+                 registers,
+             }| Ended {
+                code,
+                place,
+                line: line(place),
+                registers,
+            },
+        ),
+    };
+    let going = (running.place(), line(running.place()));
+    let report = Report::new("forebay.seq-run/1", ran);
+    report::show(&report, || page(args, &report.found, going))?;
+    Ok(match report.found.end {
+        None => Exit::Stuck,
+        Some(Ended { code: 0, .. }) => Exit::Good,
+        Some(_) => Exit::BadResult,
+    })
+}
+
+/// What a program said and how it ended; `going` is the place and line where it was stopped.
+fn page(args: &SeqRunArgs, ran: &Ran, going: (u16, usize)) -> Page {
+    let mut page = Page::simulated(&format!("Program {}", args.program.display()));
+    if let Some(accesses) = &ran.accesses {
+        page.heading("Accesses");
+        for Access {
+            write,
+            space,
+            address,
+            bytes,
+            value,
+        } in accesses
+        {
+            let name = if *write { "write" } else { "read" };
+            let value = value.map_or("error".into(), |value| format!("{value:#x}"));
+            page.line(format_args!(
+                "  {name:<5} {space}[{address:#x}] {bytes} {value}"
+            ));
+        }
+    }
+    page.heading("Console");
+    page.line(ran.console.trim_end_matches('\n'));
+    page.heading("End");
+    page.field(
+        "executed",
+        format_args!("{} instructions", ran.instructions),
+    );
+    page.field("time", format_args!("{} us", ran.time_us));
+    let Some(end) = &ran.end else {
+        let (place, line) = going;
+        return std::mem::take(page.verdict(
+            false,
+            format_args!(
+                "stopped at word {place}, line {line}: --most {} instructions",
+                args.most
+            ),
+        ));
+    };
+    for (number, value) in (0..).zip(end.registers).filter(|(_, value)| *value != 0) {
+        page.field(&format!("r{number}"), format_args!("{value:#x}"));
+    }
+    let Ended {
+        code, place, line, ..
+    } = end;
+    let sentence = match code {
+        0 => format!("stopped with code 0 at word {place}, line {line}"),
+        255 => format!("no program: code 255 at word {place}, line {line}"),
+        _ => format!("failed with code {code} at word {place}, line {line}"),
+    };
+    page.verdict(*code == 0, sentence);
+    page
+}
