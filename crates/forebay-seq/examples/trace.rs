@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs words with given answers and prints each access, for comparison with the RTL.
+//! Runs programs with given answers and prints each access, for comparison with the RTL's bench.
 //!
-//! Input: a line with the number of words and the words in hexadecimal, and a line with the
-//! answers to reads and writes in their order, each a hexadecimal value or `error`; once they are
-//! used up, accesses end in error. Time stands still: a timer has run out where its number is 0,
-//! and waits return at once.
+//! Input: of each program a line with its words in hexadecimal, and a line with the answers to
+//! reads and writes in their order, each a hexadecimal value or `error`; once they are used up,
+//! accesses end in error. Time stands still: a timer has run out where its number is 0, and waits
+//! return at once.
 
+use std::error::Error;
 use std::io::{self, BufRead};
+use std::num::ParseIntError;
 
 use forebay_seq::{Interpreter, Spaces};
 
 const MOST_INSTRUCTIONS: u64 = 20_000;
+/// As many as the RTL has: others are answered with an error, and take no answer.
+const SPACES: u8 = 5;
 
 struct Traced {
     answers: std::vec::IntoIter<Option<u64>>,
@@ -23,6 +27,9 @@ fn shown(value: Option<u64>) -> String {
 
 impl Spaces for Traced {
     fn read(&mut self, space: u8, address: u64, bytes: u8) -> Option<u64> {
+        if space >= SPACES {
+            return None;
+        }
         let mask = u64::MAX >> (64 - 8 * u32::from(bytes));
         let answer = self.answers.next().flatten().map(|value| value & mask);
         println!("read {space} {address:x} {bytes} {}", shown(answer));
@@ -30,6 +37,9 @@ impl Spaces for Traced {
     }
 
     fn write(&mut self, space: u8, address: u64, bytes: u8, value: u64) -> bool {
+        if space >= SPACES {
+            return false;
+        }
         let good = self.answers.next().flatten().is_some();
         println!(
             "write {space} {address:x} {bytes} {}",
@@ -49,16 +59,10 @@ impl Spaces for Traced {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut lines = io::stdin().lock().lines();
-    let mut line = || lines.next().unwrap_or_else(|| Ok(String::new()));
-    let words = line()?;
-    let words = words
-        .split_whitespace()
-        .skip(1)
-        .map(|word| u32::from_str_radix(word, 16));
+fn run(words: &str, answers: &str) -> Result<(), ParseIntError> {
+    let words = words.split_whitespace();
+    let words = words.map(|word| u32::from_str_radix(word, 16));
     let words = words.collect::<Result<Vec<_>, _>>()?;
-    let answers = line()?;
     let answers = answers.split_whitespace().map(|answer| match answer {
         "error" => Ok(None),
         value => u64::from_str_radix(value, 16).map(Some),
@@ -75,6 +79,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let registers = end.registers.map(|value| format!("{value:x}")).join(" ");
             println!("end {} {} {registers}", end.code, end.place);
         }
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut lines = io::stdin().lock().lines();
+    while let Some(words) = lines.next().transpose()? {
+        let answers = lines.next().transpose()?.unwrap_or_default();
+        run(&words, &answers)?;
     }
     Ok(())
 }

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import subprocess
 from collections.abc import Iterable, Iterator
 
 import cocotb
@@ -12,6 +14,7 @@ from cocotb.triggers import FallingEdge, RisingEdge, with_timeout
 
 import harness
 import sequencer as seq
+from forebay.filelist import ROOT
 from runner import simulate
 
 CLOCKS = 20  # of a microsecond
@@ -517,3 +520,41 @@ def test_assertions() -> None:
             "other_word": "word_steady",
         }
     )
+
+
+def trace(words: list[int], answers: Iterable[tuple[bool, int]]) -> list[str]:
+    """Return what the bench's interpreter does, as the crate's example `trace` prints it."""
+    interpreter = seq.Interpreter(words, iter(answers))
+    # An answer to a read is what counts of it; to a write, what was written.
+    given = iter(answers)
+    outcome, lines = interpreter.run(), []
+    for event in outcome.events:
+        if event[0] == "character":
+            continue
+        kind, wide, space, address, *written = event
+        failed, read = next(given)
+        (value,) = written or [read & (seq.MASK if wide else 2**32 - 1)]
+        shown = "error" if failed else f"{value:x}"
+        lines.append(f"{kind} {space} {address:x} {8 if wide else 4} {shown}")
+    registers = " ".join(f"{value:x}" for value in interpreter.registers)
+    lines.append(f"say {outcome.text.encode().hex()}")
+    return [*lines, f"end {outcome.code} {outcome.place} {registers}"]
+
+
+def test_interpreters_agree() -> None:
+    """The crate's interpreter does what the bench's does, which the RTL is held against."""
+    random.seed(int(os.environ.get("COCOTB_RANDOM_SEED", "1")))
+    programs, expected = [], []
+    for _ in range(harness.repeat(20_000, 400, 50)):
+        words = seq.program()
+        answers = [(random.random() < 0.15, seq.number_of(64)) for _ in range(1000)]
+        expected += trace(words, answers)
+        shown = ("error" if failed else f"{value:x}" for failed, value in answers)
+        programs += [" ".join(f"{word:x}" for word in words), " ".join(shown)]
+    command = ["cargo", "run", "-q", "--locked", "-p", "forebay-seq", "--example", "trace"]
+    text = "\n".join(programs) + "\n"
+    done = subprocess.run(command, cwd=ROOT, input=text, text=True, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    found = done.stdout.splitlines()
+    differ = [pair for pair in zip(found, expected, strict=False) if pair[0] != pair[1]]
+    assert not differ and len(found) == len(expected), f"{len(differ)}: {differ[:3]}"
