@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -61,3 +62,18 @@ def test_bits_are_written(value: object, monkeypatch: pytest.MonkeyPatch) -> Non
     assert raised[0] == raised[1]
     assert written[: len(written) // 2] == written[len(written) // 2 :]
     assert bool(written) == (raised[0] is None)
+
+
+@pytest.mark.parametrize("text", ["0", "1", "0101", "LH", "1X", "Z", "U0"])
+def test_vectors_become_numbers(text: str) -> None:
+    """The number is the same, the second time too, or the same is refused."""
+
+    def outcome(convert: Callable[[LogicArray], int], vector: LogicArray) -> int | type:
+        try:
+            return convert(vector)
+        except ValueError as error:
+            return type(error)
+
+    vector = LogicArray(text)
+    expected = outcome(quick._to_number, LogicArray(text))
+    assert [outcome(quick._number, vector) for _ in range(2)] == [expected] * 2
