@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sequencer's instruction set for its bench: words, an interpreter, and random programs."""
+"""The sequencer's instruction set for its bench: words, an interpreter, and random programs.
+
+The interpreter has nothing from that of `crates/forebay-seq`: where one misreads an instruction,
+the other shows it.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -25,7 +27,7 @@ from test_pipeline import capture, write
 
 from forebay.dnn import draw
 from forebay.dnn.compiled import compiled
-from forebay.dnn.fold import InfeasibleError
+from forebay.dnn.fold import InfeasibleError, ramb36
 from forebay.dnn.mobilenet import CLASSES, DESIGNS, FIRST, PAIRS, mobilenet
 from forebay.dnn.network import Network
 from forebay.dnn.read import ModelError, read
@@ -380,6 +382,24 @@ def test_what_a_device_has(forebay: Run, tmp_path: Path, cameras: tuple[Path, Ne
         compiled(mobilenet(224), DESIGNS["B"], tmp_path, device="kv260")
     with pytest.raises(InfeasibleError, match=r"DSP \d+: zcu102 .* in [\d,]+ cycles it fits"):
         compiled(mobilenet(160, 0.75), 26_300, tmp_path, device="zcu102")
+    # Its weights alone are more than the block RAM there is.
+    with pytest.raises(InfeasibleError, match=r"DSP \d+: zcu104 .* slower it does not fit"):
+        compiled(mobilenet(160, 0.5), 26_300, tmp_path, device="zcu104")
+
+
+def test_block_ram_has_room_for_its_bits() -> None:
+    """A memory never takes less than its bits, nor more than columns of 9 bits alone."""
+    assert [ramb36(*shape) for shape in ((1, 16_384), (1, 32_768), (36, 512), (72, 512))] == [
+        0.5,
+        1,
+        0.5,
+        1,
+    ]
+    assert ramb36(64, 64) == 0  # LUT
+    for _ in range(500):
+        width, depth = random.randint(1, 600), random.randint(65, 300_000)
+        assert width * depth <= ramb36(width, depth) * 36 * 1024
+        assert ramb36(width, depth) <= math.ceil(width / 9) * math.ceil(depth / 2048) / 2
 
 
 @pytest.mark.nightly

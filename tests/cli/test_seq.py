@@ -106,3 +106,5 @@ def test_what_is_not_there(forebay: Run, tmp_path: Path) -> None:
     words = ("seq", "run", write(tmp_path, SUM), "--ram", "rom=8")
     answer = forebay(*words, code=BAD_INPUT)
     assert "the program's spaces are ram, gone" in answer.complaint
+    answer = forebay(*words[:-1], "ram=8", "--ram", "ram=16", code=BAD_INPUT)
+    assert "`ram` twice" in answer.complaint

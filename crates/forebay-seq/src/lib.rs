@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs of the sequencer, which brings up drives where there is no CPU: assembler,
+//! Programs of the sequencer, short ones of register accesses and console text: assembler,
 //! disassembler, interpreter. `docs/reference/seq.md` is the reference of instructions and text.
 //!
 //! * [`instruction`]: instructions and their words.

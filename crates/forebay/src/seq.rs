@@ -169,7 +169,14 @@ impl<'a> Machine<'a> {
                     remedy,
                 ));
             };
-            memories[space] = Some(vec![0; *bytes]);
+            if memories[space].replace(vec![0; *bytes]).is_some() {
+                return Err(Failure::input(
+                    "--ram",
+                    format_args!("`{name}` twice"),
+                    "a space has one memory",
+                    "give each space once",
+                ));
+            }
         }
         Ok(Self {
             program,
