@@ -8,6 +8,9 @@ use crate::error::{At, Result};
 use crate::instruction::{Alu, Instruction};
 use crate::program::Label;
 
+/// Loops within loops that are looked at.
+const LOOPS_MOST: u32 = 1000;
+
 /// Checks a program whose targets are all in it.
 pub fn check(instructions: &[Instruction], places: &[At], labels: &[Label]) -> Result<()> {
     let flow = Flow {
@@ -226,7 +229,8 @@ impl Flow<'_> {
         let effects: Vec<_> = all.map(|place| effects(&of_parts, place)).collect();
         let untimed = (0..effects.len()).filter(|&place| !effects[place].timed);
         let untimed: Vec<_> = untimed.collect();
-        let Some(endless) = self.endless(&effects, self.components(&untimed)) else {
+        let mut work = LOOPS_MOST;
+        let Some(endless) = self.endless(&effects, self.components(&untimed), &mut work) else {
             return Ok(());
         };
         let lines = endless.iter().map(|&place| self.places[place].line);
@@ -250,9 +254,20 @@ impl Flow<'_> {
     ///
     /// A loop is bounded by a register where it has both a branch on it and a change of it. One
     /// that is not avoids all of these branches, or all of these changes: both are looked at, for
-    /// the register that leaves the fewest words to look at.
-    fn endless(&self, effects: &[Effects], components: Vec<Vec<usize>>) -> Option<Vec<usize>> {
+    /// the register that leaves the fewest words to look at. Where `work` is used up, the next loop
+    /// counts as one that nothing bounds: the number of ways to look at grows with two to the power
+    /// of the registers.
+    fn endless(
+        &self,
+        effects: &[Effects],
+        components: Vec<Vec<usize>>,
+        work: &mut u32,
+    ) -> Option<Vec<usize>> {
         for component in components {
+            match work.checked_sub(1) {
+                Some(left) => *work = left,
+                None => return Some(component),
+            }
             let all = component.iter().map(|&place| effects[place]);
             let all = all.fold(Effects::default(), Effects::and);
             let bounding = all.tested & all.counted;
@@ -274,7 +289,7 @@ impl Flow<'_> {
             let Some(avoiding) = avoiding else {
                 return Some(component);
             };
-            let found = self.endless(effects, avoiding);
+            let found = self.endless(effects, avoiding, work);
             if found.is_some() {
                 return found;
             }
