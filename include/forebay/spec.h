@@ -256,4 +256,146 @@
 #define FB_PLACE_LATE      0x4u
 #define FB_PLACE_OLD       0x5u
 
+/* Controller registers: offsets (NVMe Base 2.0c, 3.1.3) and bit positions */
+#define FB_NVME_CAP        0x0u
+#define FB_NVME_VS         0x8u
+#define FB_NVME_CC         0x14u
+#define FB_NVME_CSTS       0x1cu
+#define FB_NVME_AQA        0x24u
+#define FB_NVME_ASQ        0x28u
+#define FB_NVME_ACQ        0x30u
+#define FB_NVME_DOORBELLS  0x1000u
+#define FB_CAP_MQES_LSB    0x0u
+#define FB_CAP_TO_LSB      0x18u
+#define FB_CAP_DSTRD_LSB   0x20u
+#define FB_CAP_CSS_NVM_BIT 0x25u
+#define FB_CAP_MPSMIN_LSB  0x30u
+#define FB_CSTS_RDY_BIT    0x0u
+#define FB_CSTS_CFS_BIT    0x1u
+#define FB_CC_ENABLE       0x460001u
+
+/* Identify: kinds of data, and offsets of fields (NVMe Base 2.0c, 5.17) */
+#define FB_CNS_NAMESPACE            0x0u
+#define FB_CNS_CONTROLLER           0x1u
+#define FB_CNS_ACTIVE_NAMESPACES    0x2u
+#define FB_FEATURE_NUMBER_OF_QUEUES 0x7u
+#define FB_IDENTIFY_SERIAL          0x4u
+#define FB_IDENTIFY_MODEL           0x18u
+#define FB_IDENTIFY_FIRMWARE        0x40u
+#define FB_IDENTIFY_MDTS            0x4du
+#define FB_IDENTIFY_SQES            0x200u
+#define FB_IDENTIFY_FLBAS           0x1au
+#define FB_IDENTIFY_FORMATS         0x80u
+
+/* Configuration space: offsets, bit positions (PCI Express Base 5.0, 7.5) */
+#define FB_PCI_COMMAND            0x4u
+#define FB_PCI_CLASS_REVISION     0x8u
+#define FB_PCI_HEADER_TYPE        0xcu
+#define FB_PCI_BAR0               0x10u
+#define FB_PCI_CAPABILITIES       0x34u
+#define FB_PCI_BUS_NUMBERS        0x18u
+#define FB_PCI_MEMORY_WINDOW      0x20u
+#define FB_PCI_PREFETCHABLE       0x24u
+#define FB_CLASS_NVME             0x10802u
+#define FB_CAPABILITY_PCI_EXPRESS 0x10u
+
+/* Bring-up without a CPU: spaces of the sequencer */
+#define FB_SPACE_CFG   0x0u
+#define FB_SPACE_MMIO  0x1u
+#define FB_SPACE_CTL   0x2u
+#define FB_SPACE_ADM   0x3u
+#define FB_SPACE_RAM   0x4u
+#define FB_SPACE_PORT  0x5u
+#define FB_SPACE_COUNT 0x6u
+
+/* Bring-up: registers in the space PORT */
+#define FB_PORT_LINK          0x0u
+#define FB_PORT_PERST         0x8u
+#define FB_PORT_ADMIN_BASE    0x10u
+#define FB_PORT_QUEUE_BASE    0x18u
+#define FB_PORT_QUEUE_STEP    0x20u
+#define FB_PORT_ROOM_FIRST    0x28u
+#define FB_PORT_ROOM_END      0x30u
+#define FB_PORT_ROOT_BAR      0x38u
+#define FB_PORT_DRIVES_MOST   0x40u
+#define FB_PORT_QUEUE_ENTRIES 0x48u
+#define FB_PORT_OPTIONS       0x50u
+#define FB_PORT_STATE         0x58u
+#define FB_PORT_COUNT         0x60u
+#define FB_PORT_DRIVES_READY  0x68u
+#define FB_PORT_RESET_US      0x70u
+
+/* Bring-up: what the program is at */
+#define FB_STATE_LINK   0x1u
+#define FB_STATE_TREE   0x2u
+#define FB_STATE_DRIVES 0x3u
+#define FB_STATE_READY  0x4u
+
+/* Bring-up: the admin window, pages and registers in the space ADM */
+#define FB_ADM_WINDOW_BYTES 0x4000u
+#define FB_ADM_ENTRIES      0x2u
+#define FB_ADM_SQ           0x0u
+#define FB_ADM_CQ           0x1000u
+#define FB_ADM_DATA_PAGE    0x2000u
+#define FB_ADM_RESTART      0x0u
+#define FB_ADM_SUBMIT       0x8u
+#define FB_ADM_TAIL         0x10u
+#define FB_ADM_HEAD         0x18u
+#define FB_ADM_STATUS       0x20u
+#define FB_ADM_RESULT       0x28u
+#define FB_ADM_ENTRY        0x40u
+#define FB_ADM_DATA         0x1000u
+
+/* Bring-up: the program's memory */
+#define FB_RAM_BYTES       0x800u
+#define FB_RAM_DRIVES      0x0u
+#define FB_RAM_DRIVE_BYTES 0xc0u
+#define FB_RAM_DRIVES_MOST 0x8u
+#define FB_RAM_BDF         0x0u
+#define FB_RAM_BAR         0x8u
+#define FB_RAM_CAP         0x10u
+#define FB_RAM_CODE        0x18u
+#define FB_RAM_FOUND       0x20u
+#define FB_RAM_TIMEOUT     0x28u
+#define FB_RAM_NSID        0x30u
+#define FB_RAM_BLOCKS      0x38u
+#define FB_RAM_BLOCK_SHIFT 0x40u
+#define FB_RAM_TRANSFER    0x48u
+#define FB_RAM_ENTRIES     0x50u
+#define FB_RAM_BAR_BYTES   0x58u
+#define FB_RAM_MODEL       0x60u
+#define FB_RAM_SERIAL      0x88u
+#define FB_RAM_FIRMWARE    0xa0u
+#define FB_RAM_STACK       0x600u
+#define FB_RAM_DEPTH_MOST  0x8u
+#define FB_RAM_SCRATCH     0x690u
+#define FB_RAM_BRIDGES     0x6c0u
+#define FB_RAM_BUSES_MOST  0x28u
+
+/* Bring-up: codes */
+#define FB_BOOT_NO_LINK           0x1u
+#define FB_BOOT_NO_ROOT_PORT      0x2u
+#define FB_BOOT_TOO_DEEP          0x3u
+#define FB_BOOT_TOO_MANY_BUSES    0x4u
+#define FB_BOOT_RETRY_WITHOUT_END 0x5u
+#define FB_BOOT_CAPABILITY_LIST   0x6u
+#define FB_BOOT_NO_ROOM           0x7u
+#define FB_BOOT_BAD_BAR           0x8u
+#define FB_BOOT_NO_DRIVE          0x9u
+#define FB_BOOT_NO_ANSWER         0xau
+#define FB_BOOT_CAPABILITIES      0xbu
+#define FB_BOOT_NOT_READY         0xcu
+#define FB_BOOT_FATAL             0xdu
+#define FB_BOOT_ADMIN_LATE        0xeu
+#define FB_BOOT_ADMIN_FAILED      0xfu
+#define FB_BOOT_ENTRY_SIZES       0x10u
+#define FB_BOOT_NO_NAMESPACE      0x11u
+#define FB_BOOT_FORMAT            0x12u
+#define FB_BOOT_NO_QUEUE          0x13u
+#define FB_BOOT_STREAMER          0x14u
+#define FB_BOOT_DRIVES_DIFFER     0x15u
+#define FB_BOOT_LINK_LOST         0x16u
+#define FB_BOOT_DRIVE_DIED        0x17u
+#define FB_BOOT_BRIDGE_HUNG       0x18u
+
 #endif

@@ -259,6 +259,148 @@ package fb_spec_pkg;
   localparam logic [3:0] PLACE_LATE = 4'h4;
   localparam logic [3:0] PLACE_OLD = 4'h5;
 
+  // Controller registers: offsets (NVMe Base 2.0c, 3.1.3) and bit positions
+  localparam int unsigned NVME_CAP = 0;
+  localparam int unsigned NVME_VS = 8;
+  localparam int unsigned NVME_CC = 20;
+  localparam int unsigned NVME_CSTS = 28;
+  localparam int unsigned NVME_AQA = 36;
+  localparam int unsigned NVME_ASQ = 40;
+  localparam int unsigned NVME_ACQ = 48;
+  localparam int unsigned NVME_DOORBELLS = 'h1000;
+  localparam int unsigned CAP_MQES_LSB = 0;
+  localparam int unsigned CAP_TO_LSB = 24;
+  localparam int unsigned CAP_DSTRD_LSB = 32;
+  localparam int unsigned CAP_CSS_NVM_BIT = 37;
+  localparam int unsigned CAP_MPSMIN_LSB = 48;
+  localparam int unsigned CSTS_RDY_BIT = 0;
+  localparam int unsigned CSTS_CFS_BIT = 1;
+  localparam logic [31:0] CC_ENABLE = 32'h460001;
+
+  // Identify: kinds of data, and offsets of fields (NVMe Base 2.0c, 5.17)
+  localparam logic [7:0] CNS_NAMESPACE = 8'h0;
+  localparam logic [7:0] CNS_CONTROLLER = 8'h1;
+  localparam logic [7:0] CNS_ACTIVE_NAMESPACES = 8'h2;
+  localparam logic [7:0] FEATURE_NUMBER_OF_QUEUES = 8'h7;
+  localparam int unsigned IDENTIFY_SERIAL = 4;
+  localparam int unsigned IDENTIFY_MODEL = 24;
+  localparam int unsigned IDENTIFY_FIRMWARE = 64;
+  localparam int unsigned IDENTIFY_MDTS = 77;
+  localparam int unsigned IDENTIFY_SQES = 512;
+  localparam int unsigned IDENTIFY_FLBAS = 26;
+  localparam int unsigned IDENTIFY_FORMATS = 128;
+
+  // Configuration space: offsets, bit positions (PCI Express Base 5.0, 7.5)
+  localparam int unsigned PCI_COMMAND = 4;
+  localparam int unsigned PCI_CLASS_REVISION = 8;
+  localparam int unsigned PCI_HEADER_TYPE = 12;
+  localparam int unsigned PCI_BAR0 = 16;
+  localparam int unsigned PCI_CAPABILITIES = 52;
+  localparam int unsigned PCI_BUS_NUMBERS = 24;
+  localparam int unsigned PCI_MEMORY_WINDOW = 32;
+  localparam int unsigned PCI_PREFETCHABLE = 36;
+  localparam logic [23:0] CLASS_NVME = 24'h10802;
+  localparam logic [7:0] CAPABILITY_PCI_EXPRESS = 8'h10;
+
+  // Bring-up without a CPU: spaces of the sequencer
+  localparam int unsigned SPACE_CFG = 0;
+  localparam int unsigned SPACE_MMIO = 1;
+  localparam int unsigned SPACE_CTL = 2;
+  localparam int unsigned SPACE_ADM = 3;
+  localparam int unsigned SPACE_RAM = 4;
+  localparam int unsigned SPACE_PORT = 5;
+  localparam int unsigned SPACE_COUNT = 6;
+
+  // Bring-up: registers in the space PORT
+  localparam logic [15:0] PORT_LINK = 16'h0;
+  localparam logic [15:0] PORT_PERST = 16'h8;
+  localparam logic [15:0] PORT_ADMIN_BASE = 16'h10;
+  localparam logic [15:0] PORT_QUEUE_BASE = 16'h18;
+  localparam logic [15:0] PORT_QUEUE_STEP = 16'h20;
+  localparam logic [15:0] PORT_ROOM_FIRST = 16'h28;
+  localparam logic [15:0] PORT_ROOM_END = 16'h30;
+  localparam logic [15:0] PORT_ROOT_BAR = 16'h38;
+  localparam logic [15:0] PORT_DRIVES_MOST = 16'h40;
+  localparam logic [15:0] PORT_QUEUE_ENTRIES = 16'h48;
+  localparam logic [15:0] PORT_OPTIONS = 16'h50;
+  localparam logic [15:0] PORT_STATE = 16'h58;
+  localparam logic [15:0] PORT_COUNT = 16'h60;
+  localparam logic [15:0] PORT_DRIVES_READY = 16'h68;
+  localparam logic [15:0] PORT_RESET_US = 16'h70;
+
+  // Bring-up: what the program is at
+  localparam logic [2:0] STATE_LINK = 3'h1;
+  localparam logic [2:0] STATE_TREE = 3'h2;
+  localparam logic [2:0] STATE_DRIVES = 3'h3;
+  localparam logic [2:0] STATE_READY = 3'h4;
+
+  // Bring-up: the admin window, pages and registers in the space ADM
+  localparam int unsigned ADM_WINDOW_BYTES = 'h4000;
+  localparam int unsigned ADM_ENTRIES = 2;
+  localparam logic [15:0] ADM_SQ = 16'h0;
+  localparam logic [15:0] ADM_CQ = 16'h1000;
+  localparam logic [15:0] ADM_DATA_PAGE = 16'h2000;
+  localparam logic [15:0] ADM_RESTART = 16'h0;
+  localparam logic [15:0] ADM_SUBMIT = 16'h8;
+  localparam logic [15:0] ADM_TAIL = 16'h10;
+  localparam logic [15:0] ADM_HEAD = 16'h18;
+  localparam logic [15:0] ADM_STATUS = 16'h20;
+  localparam logic [15:0] ADM_RESULT = 16'h28;
+  localparam logic [15:0] ADM_ENTRY = 16'h40;
+  localparam logic [15:0] ADM_DATA = 16'h1000;
+
+  // Bring-up: the program's memory
+  localparam logic [15:0] RAM_BYTES = 16'h800;
+  localparam logic [15:0] RAM_DRIVES = 16'h0;
+  localparam logic [15:0] RAM_DRIVE_BYTES = 16'hc0;
+  localparam logic [15:0] RAM_DRIVES_MOST = 16'h8;
+  localparam logic [15:0] RAM_BDF = 16'h0;
+  localparam logic [15:0] RAM_BAR = 16'h8;
+  localparam logic [15:0] RAM_CAP = 16'h10;
+  localparam logic [15:0] RAM_CODE = 16'h18;
+  localparam logic [15:0] RAM_FOUND = 16'h20;
+  localparam logic [15:0] RAM_TIMEOUT = 16'h28;
+  localparam logic [15:0] RAM_NSID = 16'h30;
+  localparam logic [15:0] RAM_BLOCKS = 16'h38;
+  localparam logic [15:0] RAM_BLOCK_SHIFT = 16'h40;
+  localparam logic [15:0] RAM_TRANSFER = 16'h48;
+  localparam logic [15:0] RAM_ENTRIES = 16'h50;
+  localparam logic [15:0] RAM_BAR_BYTES = 16'h58;
+  localparam logic [15:0] RAM_MODEL = 16'h60;
+  localparam logic [15:0] RAM_SERIAL = 16'h88;
+  localparam logic [15:0] RAM_FIRMWARE = 16'ha0;
+  localparam logic [15:0] RAM_STACK = 16'h600;
+  localparam logic [15:0] RAM_DEPTH_MOST = 16'h8;
+  localparam logic [15:0] RAM_SCRATCH = 16'h690;
+  localparam logic [15:0] RAM_BRIDGES = 16'h6c0;
+  localparam logic [15:0] RAM_BUSES_MOST = 16'h28;
+
+  // Bring-up: codes
+  localparam logic [7:0] BOOT_NO_LINK = 8'h1;
+  localparam logic [7:0] BOOT_NO_ROOT_PORT = 8'h2;
+  localparam logic [7:0] BOOT_TOO_DEEP = 8'h3;
+  localparam logic [7:0] BOOT_TOO_MANY_BUSES = 8'h4;
+  localparam logic [7:0] BOOT_RETRY_WITHOUT_END = 8'h5;
+  localparam logic [7:0] BOOT_CAPABILITY_LIST = 8'h6;
+  localparam logic [7:0] BOOT_NO_ROOM = 8'h7;
+  localparam logic [7:0] BOOT_BAD_BAR = 8'h8;
+  localparam logic [7:0] BOOT_NO_DRIVE = 8'h9;
+  localparam logic [7:0] BOOT_NO_ANSWER = 8'ha;
+  localparam logic [7:0] BOOT_CAPABILITIES = 8'hb;
+  localparam logic [7:0] BOOT_NOT_READY = 8'hc;
+  localparam logic [7:0] BOOT_FATAL = 8'hd;
+  localparam logic [7:0] BOOT_ADMIN_LATE = 8'he;
+  localparam logic [7:0] BOOT_ADMIN_FAILED = 8'hf;
+  localparam logic [7:0] BOOT_ENTRY_SIZES = 8'h10;
+  localparam logic [7:0] BOOT_NO_NAMESPACE = 8'h11;
+  localparam logic [7:0] BOOT_FORMAT = 8'h12;
+  localparam logic [7:0] BOOT_NO_QUEUE = 8'h13;
+  localparam logic [7:0] BOOT_STREAMER = 8'h14;
+  localparam logic [7:0] BOOT_DRIVES_DIFFER = 8'h15;
+  localparam logic [7:0] BOOT_LINK_LOST = 8'h16;
+  localparam logic [7:0] BOOT_DRIVE_DIED = 8'h17;
+  localparam logic [7:0] BOOT_BRIDGE_HUNG = 8'h18;
+
 endpackage
 /* verilator lint_on UNUSEDPARAM */
 

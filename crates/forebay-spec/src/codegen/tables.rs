@@ -2,8 +2,11 @@
 //! Names of the shared constants.
 
 use super::{Constant, Group};
+use crate::boot::{Code, admin, port, ram, space, state};
 use crate::net::{Arrival, Place, ethernet, header, pause};
-use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, prp};
+use crate::nvme::identify::cns;
+use crate::nvme::regs::{self, CC_ENABLE};
+use crate::nvme::{AdminOpcode, Cqe, IoOpcode, Sqe, Status, entry, feature, prp};
 use crate::pci;
 use crate::recorder::{elements, packet};
 use crate::store::{index, pcapng};
@@ -259,6 +262,107 @@ pub const GROUPS: &[Group] = &[
         constants: &[list!(
             4, "PLACE_", Place:
             DELIVERED=Delivered HEADER=Header STREAM=Stream DUPLICATE=Duplicate LATE=Late OLD=Old
+        )],
+    },
+    Group {
+        title: "Controller registers: offsets (NVMe Base 2.0c, 3.1.3) and bit positions",
+        constants: &[
+            list!(0, "NVME_", regs: CAP VS CC CSTS AQA ASQ ACQ DOORBELLS),
+            &[
+                count("CAP_MQES_LSB", 0),
+                count("CAP_TO_LSB", 24),
+                count("CAP_DSTRD_LSB", 32),
+                count("CAP_CSS_NVM_BIT", 37),
+                count("CAP_MPSMIN_LSB", 48),
+                count("CSTS_RDY_BIT", 0),
+                count("CSTS_CFS_BIT", 1),
+                code("CC_ENABLE", 32, CC_ENABLE.bits() as u64),
+            ],
+        ],
+    },
+    Group {
+        title: "Identify: kinds of data, and offsets of fields (NVMe Base 2.0c, 5.17)",
+        constants: &[
+            list!(8, "CNS_", cns: NAMESPACE CONTROLLER ACTIVE_NAMESPACES),
+            list!(8, "FEATURE_", feature: NUMBER_OF_QUEUES),
+            &[
+                count("IDENTIFY_SERIAL", 4),
+                count("IDENTIFY_MODEL", 24),
+                count("IDENTIFY_FIRMWARE", 64),
+                count("IDENTIFY_MDTS", 77),
+                count("IDENTIFY_SQES", 512),
+                count("IDENTIFY_FLBAS", 26),
+                count("IDENTIFY_FORMATS", 128),
+            ],
+        ],
+    },
+    Group {
+        title: "Configuration space: offsets, bit positions (PCI Express Base 5.0, 7.5)",
+        constants: &[&[
+            count("PCI_COMMAND", pci::offset::COMMAND as u64),
+            count("PCI_CLASS_REVISION", pci::offset::CLASS_REVISION as u64),
+            count("PCI_HEADER_TYPE", pci::offset::HEADER_TYPE as u64),
+            count("PCI_BAR0", pci::offset::BAR0 as u64),
+            count("PCI_CAPABILITIES", pci::offset::CAPABILITIES as u64),
+            count("PCI_BUS_NUMBERS", pci::bridge::BUS_NUMBERS as u64),
+            count("PCI_MEMORY_WINDOW", pci::bridge::MEMORY as u64),
+            count("PCI_PREFETCHABLE", pci::bridge::PREFETCHABLE as u64),
+            code("CLASS_NVME", 24, pci::CLASS_NVME as u64),
+            code(
+                "CAPABILITY_PCI_EXPRESS",
+                8,
+                pci::capability::PCI_EXPRESS as u64,
+            ),
+        ]],
+    },
+    Group {
+        title: "Bring-up without a CPU: spaces of the sequencer",
+        constants: &[list!(
+            0, "SPACE_", space: CFG MMIO CTL ADM RAM PORT COUNT
+        )],
+    },
+    Group {
+        title: "Bring-up: registers in the space PORT",
+        constants: &[list!(
+            16, "PORT_", port:
+            LINK PERST ADMIN_BASE QUEUE_BASE QUEUE_STEP ROOM_FIRST ROOM_END ROOT_BAR DRIVES_MOST
+            QUEUE_ENTRIES OPTIONS STATE COUNT DRIVES_READY RESET_US
+        )],
+    },
+    Group {
+        title: "Bring-up: what the program is at",
+        constants: &[list!(3, "STATE_", state: LINK TREE DRIVES READY)],
+    },
+    Group {
+        title: "Bring-up: the admin window, pages and registers in the space ADM",
+        constants: &[
+            list!(0, "ADM_", admin: WINDOW_BYTES ENTRIES),
+            list!(
+                16, "ADM_", admin:
+                SQ CQ DATA_PAGE RESTART SUBMIT TAIL HEAD STATUS RESULT ENTRY DATA
+            ),
+        ],
+    },
+    Group {
+        title: "Bring-up: the program's memory",
+        constants: &[list!(
+            16, "RAM_", ram:
+            BYTES DRIVES DRIVE_BYTES DRIVES_MOST BDF BAR CAP CODE FOUND TIMEOUT NSID BLOCKS
+            BLOCK_SHIFT TRANSFER ENTRIES BAR_BYTES MODEL SERIAL FIRMWARE STACK DEPTH_MOST SCRATCH
+            BRIDGES BUSES_MOST
+        )],
+    },
+    Group {
+        title: "Bring-up: codes",
+        constants: &[list!(
+            8, "BOOT_", Code:
+            NO_LINK=NoLink NO_ROOT_PORT=NoRootPort TOO_DEEP=TooDeep TOO_MANY_BUSES=TooManyBuses
+            RETRY_WITHOUT_END=RetryWithoutEnd CAPABILITY_LIST=CapabilityList NO_ROOM=NoRoom
+            BAD_BAR=BadBar NO_DRIVE=NoDrive NO_ANSWER=NoAnswer CAPABILITIES=Capabilities
+            NOT_READY=NotReady FATAL=Fatal ADMIN_LATE=AdminLate ADMIN_FAILED=AdminFailed
+            ENTRY_SIZES=EntrySizes NO_NAMESPACE=NoNamespace FORMAT=Format NO_QUEUE=NoQueue
+            STREAMER=Streamer DRIVES_DIFFER=DrivesDiffer LINK_LOST=LinkLost DRIVE_DIED=DriveDied
+            BRIDGE_HUNG=BridgeHung
         )],
     },
 ];

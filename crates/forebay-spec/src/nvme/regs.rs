@@ -143,6 +143,17 @@ impl Cc {
     }
 }
 
+/// What enables a controller with entries of 64 and 16 bytes and pages of 4 KiB.
+pub const CC_ENABLE: Cc = Cc {
+    enable: true,
+    command_set: 0,
+    page: 0,
+    arbitration: 0,
+    shutdown: Shutdown::None,
+    sqe_shift: 6,
+    cqe_shift: 4,
+};
+
 /// Progress of a shutdown, CSTS.SHST (3.1.3.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShutdownStatus {

@@ -32,6 +32,8 @@ pub const ELEMENTS: u64 = 0xd_0000;
 pub const MSIX_TABLE: u64 = 0xe_0000;
 /// Offset of the pending bits of MSI-X.
 pub const MSIX_PENDING: u64 = 0xe_0800;
+/// Offset of the admin window of the bring-up without a CPU.
+pub const ADMIN: u64 = 0xf_0000;
 /// Offset of the host port's staging window.
 pub const HOST: u64 = 0x40_0000;
 /// Bytes of the host port's staging window, for the most pages that it can have.
@@ -77,7 +79,9 @@ const _: () = {
     assert!(NET_CONTROL + NET_CONTROL_BYTES <= RECORDER_CONTROL);
     assert!(RECORDER_CONTROL + NET_CONTROL_BYTES <= ELEMENTS);
     assert!(ELEMENTS.is_multiple_of(elements::BYTES) && ELEMENTS + elements::BYTES <= HOST);
+    assert!(MSIX_PENDING < ADMIN && ADMIN + crate::boot::admin::WINDOW_BYTES <= HOST);
     assert!(QUEUES_DEEP + window::queue_window_bytes(1024, 1) <= HOST_CONTROL);
+    assert!(MSIX_PENDING < ADMIN && ADMIN + crate::boot::admin::WINDOW_BYTES <= HOST);
     assert!(QUEUES_DEEP + window::queue_window_bytes(128, 8) <= HOST_CONTROL);
     assert!(queues(512, 1) == QUEUES && queues(1024, 1) == QUEUES_DEEP);
     assert!(queues(64, 8) == QUEUES && queues(128, 8) == QUEUES_DEEP);
