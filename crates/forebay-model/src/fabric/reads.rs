@@ -13,7 +13,7 @@ pub struct Ticket {
 
 impl Ticket {
     /// The ticket of a posted write, which wants no answer.
-    pub(super) const NONE: Self = Self {
+    pub const NONE: Self = Self {
         index: u32::MAX,
         generation: 0,
     };

@@ -47,7 +47,7 @@ pub use history::{History, Pages};
 pub use pages::PageEvent;
 pub use record::{RECORD_EVENTS, Record, RecordEntry};
 
-use crate::pci::{ConfigSpace, Identity, MsixTable};
+use crate::pci::{ConfigSpace, Function, Identity, MsixTable};
 use crate::profile::ssd_profile;
 use crate::{Arrival, Fabric, FabricProfile, Medium, ModelError, Node, SsdProfile, Time};
 use commands::{Commands, Reads};
@@ -254,9 +254,19 @@ impl Ssd {
         self.config.write(offset, value);
     }
 
+    /// CSTS.RDY is set.
+    pub const fn is_ready(&self) -> bool {
+        self.registers.csts.ready
+    }
+
     /// Lets configuration space say which payloads the fabric carries.
     pub fn set_payload(&mut self, fabric: &FabricProfile) {
         self.config.set_payload(fabric);
+    }
+
+    /// Supports payload of up to this number of bytes, and leaves it to software what is in use.
+    pub fn offer_payload(&mut self, bytes: u32) {
+        self.config.offer_payload(bytes);
     }
 
     /// The interrupt vectors, and where their table and pending bits stand in BAR 0.
@@ -357,5 +367,23 @@ impl Ssd {
     /// The same, each with its entry and when it was fetched, the oldest first.
     pub fn outstanding(&self) -> Vec<(Time, Sqe)> {
         self.commands.io_under_way()
+    }
+}
+
+impl Function for Ssd {
+    fn config_read(&self, offset: u16) -> u32 {
+        self.config.read(offset)
+    }
+
+    fn config_write(&mut self, offset: u16, value: u32) {
+        self.config.write(offset, value);
+    }
+
+    fn memory(&self) -> Vec<Range<u64>> {
+        self.config.memory()
+    }
+
+    fn reset(&mut self) {
+        self.function_reset();
     }
 }

@@ -12,4 +12,5 @@ mod record;
 mod robust;
 mod support;
 mod timing;
+mod tree;
 mod wire;
