@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use forebay_spec::codegen;
+
 use crate::error::{At, Error, Result};
 use crate::instruction::Register;
 
@@ -38,9 +40,10 @@ impl Names {
         Self(registers.collect())
     }
 
-    /// What a name stands for.
+    /// What a name stands for, in the program or in what hardware and software share.
     pub fn get(&self, name: &str) -> Option<Meaning> {
-        self.0.get(name).copied()
+        let shared = || Some(Meaning::Number(codegen::constant(name)?.value.into()));
+        self.0.get(name).copied().or_else(shared)
     }
 
     /// Gives a name its meaning.
