@@ -2,6 +2,7 @@
 //! Real Linux around models and RTL: they are PCIe devices of a guest in QEMU.
 //!
 //! [`guest`] is the virtual machine: its image, made from packages, and running commands in it.
+//! [`root`] is a machine without a guest, for the program that brings drives up without a CPU.
 //!
 //! A [`Device`] is served over a UNIX socket by the vfio-user protocol. QEMU's `vfio-user-pci` is
 //! the client; the guest's kernel sees a PCI function like any other:
@@ -24,6 +25,7 @@ mod interrupts;
 mod link;
 mod memory;
 pub mod protocol;
+pub mod root;
 mod server;
 mod socket;
 mod ssd;

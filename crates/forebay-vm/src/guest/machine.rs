@@ -207,7 +207,8 @@ impl Machine {
 }
 
 impl Ssd {
-    fn arguments(&self, number: usize, port: &str, qemu: &mut Command) -> Result<()> {
+    /// Adds the controller, the one of this number, to the command line, on the bus `port`.
+    pub(crate) fn arguments(&self, number: usize, port: &str, qemu: &mut Command) -> Result<()> {
         let id = format!("ssd{number}");
         let serial = self.serial.clone().unwrap_or(format!("FB{number:04}"));
         let mut controller = json!({"driver": "nvme", "id": id, "bus": port, "serial": serial});
@@ -304,7 +305,7 @@ impl Namespace {
         let bytes = match (fs::metadata(path), self.size) {
             (Ok(about), _) => about.len(),
             (Err(_), Some(size)) => {
-                let file = File::create(path).map_err(Error::io("creating the image", path))?;
+                let file = File::create_new(path).map_err(Error::io("creating the image", path))?;
                 file.set_len(size)
                     .map_err(Error::io("setting the size of", path))?;
                 size

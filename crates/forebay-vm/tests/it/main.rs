@@ -2,6 +2,7 @@
 //! Integration tests of the devices that QEMU is served, in one executable.
 
 mod protocol;
+mod root;
 mod server;
 mod ssd;
 mod streamer;
