@@ -60,6 +60,8 @@ TOPS = (
     ("fb_pe_shapes", 'DataFolder="rtl/pe/shapes"'),
     ("fb_dnn_maximum", ""),
     ("fb_common_seq", ""),
+    ("fb_boot_uart", ""),
+    ("fb_store_raw", ""),
 )
 FILELIST = "rtl/top/all.f"
 # What has interfaces for ports and is in no top is in this bench: fb_axi_width.

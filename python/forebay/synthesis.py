@@ -2,10 +2,10 @@
 """Yosys: from RTL to a netlist in RTLIL, and from there to counts of cells.
 
 The method for comparing with designs built by a vendor's tool: `synth_xilinx -family xcup -noiopad
--flatten`; LUT is Yosys' estimate of logic cells plus eight for each RAM32M16 or RAM64M8, FF the sum
-of all FD* cells, and the payload memory a black box that stands for UltraRAM. Applied to the
-published Verilog of SNAcc's on-chip streamer it gives 7257 LUT and 8152 FF, where its paper, with
-Vivado, has 7260 and 8388.
+-flatten`; LUT is Yosys' estimate of logic cells plus those of LUT RAM, eight for each RAM32M16 or
+RAM64M8, FF the sum of all FD* cells, and the payload memory a black box that stands for UltraRAM.
+Applied to the published Verilog of SNAcc's on-chip streamer it gives 7257 LUT and 8152 FF, where
+its paper, with Vivado, has 7260 and 8388.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from pathlib import Path
 from forebay.filelist import ROOT
 
 BLOCK_RAMS = {"RAMB36E1": 1, "RAMB36E2": 1, "RAMB18E1": 0.5, "RAMB18E2": 0.5}
-LUT_RAM_LUTS = {"RAM32M16": 8, "RAM64M8": 8, "RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2}
+# By the libraries guide of UltraScale (UG974): a LUT holds 64 bits, of a second port again.
+LUT_RAM_LUTS = {
+    **{"RAM32M16": 8, "RAM64M8": 8, "RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2},
+    **{"RAM128X1D": 4, "RAM256X1D": 8, "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2},
+    **{"RAM256X1S": 4, "RAM512X1S": 8},
+}
 FLIP_FLOPS = ("FDRE", "FDSE", "FDPE", "FDCE")
 # Memory macros of vendors that published designs instantiate; ports as documented by the vendor.
 MACROS = Path(__file__).parent / "macros"

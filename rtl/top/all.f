@@ -12,3 +12,5 @@ rtl/top/fb_top_host_hostdram.sv
 rtl/top/fb_top_net.sv
 rtl/top/fb_top_net_dram.sv
 rtl/top/fb_top_net_hostdram.sv
+-f rtl/top/boot.f
+-f rtl/store/raw.f

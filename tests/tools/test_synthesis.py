@@ -76,6 +76,12 @@ def test_lut_counts_lut_ram() -> None:
     assert found.blackboxes == {"xpm_memory_tdpram": 1}
 
 
+def test_lut_ram_with_one_port() -> None:
+    """256 words of 64 bits with one port are four LUT a bit, with two ports eight."""
+    assert synthesis.count({"RAM256X1S": 64}, 10).lut == 10 + 256
+    assert synthesis.count({"RAM256X1D": 64}, 10).lut == 10 + 512
+
+
 def test_stat_skips_empty_modules() -> None:
     """Black boxes have no cells and are no rows."""
     module = {"num_cells": 3, "num_cells_by_type": {"LUT2": 3}, "estimated_num_lc": 3}

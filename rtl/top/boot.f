@@ -1,0 +1,2 @@
+-f rtl/boot/boot.f
+rtl/top/fb_top_boot.sv
