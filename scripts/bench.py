@@ -174,6 +174,8 @@ BENCHES = {
     "resources-net": [*COUNT, *NET],
     "resources-store": [*COUNT, *STORE, "--each", *STORE_MODULES],
     "resources-pe": [*COUNT, *PE],
+    "levels-boot": [*resources("boot"), "--hierarchy", "--paths", "20"],
+    "boot": [FOREBAY, "boot", "--profile", "960evo-250"],
     **{
         f"levels-aes{lanes}": [*COUNT, *AES, "--parameter", f"Lanes={lanes}", "--levels"]
         for lanes in (1, 4)

@@ -21,7 +21,7 @@ HOST = "x86_64-unknown-linux-gnu"
 # Where a target's first inputs are, beside what earlier runs left.
 SEEDS = {"fio": ["tests/cli/fio"], "profile": ["profiles"], "values": ["fuzz/seeds/values"]}
 # Bytes of an input, where not 4096: a profile is longer, and few lies are enough for the driver.
-LONGEST = {"fio": 20000, "profile": 24576, "bring_up": 1024}
+LONGEST = {"fio": 20000, "profile": 24576, "bring_up": 1024, "boot": 1024}
 PROGRESS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+).*exec/s: (\d+)")
 
 

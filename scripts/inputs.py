@@ -86,8 +86,11 @@ class Inputs:
             kinds = ["dependencies", "build-dependencies", *tests]
             names = (other for kind in kinds for other in manifest.get(kind, {}))
             waiting += [self.crates[other] for other in names if other in self.crates]
-        data = {"forebay-rtl", "forebay"} & {folder.name for folder in found} and ["rtl", "python"]
-        return self.below([*found, *MANIFESTS, "include", "pipelines", "profiles", *data])
+        named = {folder.name for folder in found}
+        data = ["include", "pipelines", "profiles"]
+        data += ["rtl", "python"] if {"forebay-rtl", "forebay"} & named else []
+        data += ["rtl/boot"] if "forebay-seq" in named else []
+        return self.below([*found, *MANIFESTS, *data])
 
     def program(self, path: Path) -> set[Path]:
         """Return what the command line is made of, as far as a file of tests runs it.

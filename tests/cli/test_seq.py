@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, STUCK, Run
+from driving import BAD_INPUT, BAD_RESULT, FILE_FAILED, IMPOSSIBLE, STUCK, Run
 
 SUM = """\
 .space ram 1
@@ -26,6 +29,13 @@ done:   say "sum \\""
         say "\\"\\n"
         stop
 """
+
+BOOT = "rtl/boot/boot.seq"
+QEMU = "qemu-system-x86_64"
+with_qemu = pytest.mark.skipif(
+    not shutil.which(QEMU) and os.environ.get("FOREBAY_REQUIRE_QEMU") != "1",
+    reason=f"{QEMU} is not there: install Debian's package qemu-system-x86",
+)
 
 
 def write(folder: Path, text: str | bytes) -> Path:
@@ -65,6 +75,18 @@ def test_a_listing(forebay: Run, tmp_path: Path) -> None:
         "line": 7,
         "source": "bne r1, r0, 1b",
     }
+
+
+def test_a_package(forebay: Run, tmp_path: Path) -> None:
+    """It has each word of the listing, and `stop` behind them."""
+    program = write(tmp_path, SUM)
+    words = [row["word"] for row in forebay("seq", "list", program, "-o", "json").report["words"]]
+    text = forebay("seq", "rom", program, "--package", "sum_pkg").out
+    rom = [int(word, 16) for word in re.findall(r"32'h([0-9a-f]{8})", text)]
+    assert "package sum_pkg;" in text and len(rom) == 1024
+    assert rom[: len(words)] == words and set(rom[len(words) :]) == {0xFC00_0000}
+    refused = forebay("seq", "rom", program, "--package", "a-b", code=BAD_INPUT)
+    assert "no name in SystemVerilog" in refused.err
 
 
 def test_a_program_fails(forebay: Run, tmp_path: Path) -> None:
@@ -108,3 +130,59 @@ def test_what_is_not_there(forebay: Run, tmp_path: Path) -> None:
     assert "the program's spaces are ram, gone" in answer.complaint
     answer = forebay(*words[:-1], "ram=8", "--ram", "ram=16", code=BAD_INPUT)
     assert "`ram` twice" in answer.complaint
+
+
+@with_qemu
+def test_drives_of_qemu_are_brought_up(forebay: Run, tmp_path: Path) -> None:
+    """Two of them behind a switch; images are made where missing, and are left alone where not."""
+    a, b = tmp_path / "a,1.img", tmp_path / "b.img"
+    b.write_bytes(bytes(range(256)) * 4096)
+    drives = ("--ssd", f"{a}:size=4MiB,mdts=32KiB+switch", "--ssd", f"{b}:block=4096,size=2MiB")
+    words = ("seq", "run", BOOT, "--on", "qemu", *drives)
+    answer = forebay(*words, "--trace")
+    assert "read  port[0x0] 8 0x1" in answer.out
+    assert "--------------03:00.0 - BAR0 64 bit - size: 0x00004000" in answer.out
+    assert "8192 × 512 B" in answer.out and "ready" in answer.out
+    assert "stopped with code 0" in answer.out and "Complaints" not in answer.out
+    report = forebay(*words, "-o", "json").report
+    assert report["end"]["code"] == 0 and report["complaints"] == []
+    assert "(S/N FB0001)" in report["console"]
+    first, second = report["drives"]
+    named = ("function", "model", "serial", "namespace", "blocks", "block_bytes", "transfer_bytes")
+    model = "QEMU NVMe Ctrl"
+    assert [first[name] for name in named] == [
+        *("03:00.0", model, "FB0000", 1, 8192, 512, 32 << 10),
+    ]
+    assert [second[name] for name in named] == [
+        *("04:00.0", model, "FB0001", 1, 256, 4096, 512 << 10),
+    ]
+    assert all(drive["ready"] and drive["code"] == 0 and drive["bar"] for drive in (first, second))
+    assert a.stat().st_size == 4 << 20
+    assert b.read_bytes() == bytes(range(256)) * 4096
+
+
+@with_qemu
+def test_an_empty_root_port_of_qemu(forebay: Run) -> None:
+    """The program ends with its code, and so does the command."""
+    answer = forebay("seq", "run", BOOT, "--on", "qemu", code=BAD_RESULT)
+    assert "ERROR: no link, code 1 at 00:00.0" in answer.out
+    assert "failed with code 1" in answer.out
+
+
+def test_what_cannot_be_run_on(forebay: Run, tmp_path: Path) -> None:
+    """An unknown target, drives without a switch, an image that is missing, no QEMU."""
+    words = ("seq", "run", BOOT, "--on")
+    assert "possible values: qemu" in forebay(*words, "fpga", code=BAD_INPUT).complaint
+    image = tmp_path / "a.img"
+    two = ("--ssd", f"{image}:size=1MiB", "--ssd", f"{image}:size=1MiB")
+    answer = forebay(*words, "qemu", *two, code=BAD_INPUT)
+    assert "the number of drives is 2" in answer.complaint
+    assert "+switch behind a drive" in answer.complaint and not image.exists()
+    answer = forebay(*words, "qemu", "--ssd", image, code=FILE_FAILED)
+    assert "a.img" in answer.complaint
+    answer = forebay(*words, "qemu", "--ram", "ram=8", code=BAD_INPUT)
+    assert "cannot be used with" in answer.complaint
+    nowhere = {"PATH": str(tmp_path)}
+    answer = forebay(*words, "qemu", code=IMPOSSIBLE, env=nowhere)
+    assert f"{QEMU} cannot be started" in answer.complaint
+    assert "install QEMU (Debian: qemu-system-x86)" in answer.complaint

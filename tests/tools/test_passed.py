@@ -42,6 +42,8 @@ FILES = {
     "crates/forebay/Cargo.toml": "[dependencies]\nforebay-store = {}\nforebay-vm = {}\n",
     "crates/forebay-vm/Cargo.toml": "[dev-dependencies]\nforebay-store = {}\n",
     "crates/forebay-vm/src/lib.rs": "",
+    "crates/forebay-seq/Cargo.toml": "[dependencies]\nforebay-spec = {}\n",
+    "rtl/boot/boot.seq": "stop\n",
     "docs/page.md": "",
     "tests/cli/conftest.py": "",
     "tests/cli/test_page.py": "from forebay import spec\nPAGE = 'docs/page.md'\n",
@@ -113,6 +115,9 @@ def test_a_crate_depends_on_crates(tree: Path) -> None:
     assert "crates/forebay-spec/src/lib.rs" in names(tree, below.crate("forebay-store"))
     assert "crates/forebay-store/src/lib.rs" not in names(tree, below.crate("forebay-spec"))
     assert "Cargo.lock" in names(tree, below.crate("forebay-spec"))
+    # A program of the sequencer is part of its crate.
+    assert "rtl/boot/boot.seq" in names(tree, below.crate("forebay-seq"))
+    assert "rtl/boot/boot.seq" not in names(tree, below.crate("forebay-spec"))
     # Its own tests count, those of what it is made of do not.
     assert "crates/forebay-store/src/lib.rs" in names(tree, below.crate("forebay-vm"))
 

@@ -320,6 +320,16 @@ impl From<forebay_vm::guest::Error> for Failure {
     }
 }
 
+impl From<forebay_vm::root::Error> for Failure {
+    fn from(error: forebay_vm::root::Error) -> Self {
+        let exit = match error {
+            forebay_vm::root::Error::File { .. } => Exit::FileFailed,
+            _ => Exit::Impossible,
+        };
+        Self::new(exit, error.to_string(), error.remedy())
+    }
+}
+
 impl From<forebay_vm::Error> for Failure {
     fn from(error: forebay_vm::Error) -> Self {
         use forebay_vm::Error as Vm;

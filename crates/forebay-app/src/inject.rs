@@ -19,6 +19,11 @@ pub struct StallSpec {
 }
 
 impl StallSpec {
+    /// The pauses.
+    pub const fn stall(&self) -> Stall {
+        self.stall
+    }
+
     /// Of all ports together, whichever were named before.
     pub fn is_of_all(&self) -> bool {
         self.port == PORTS[0]

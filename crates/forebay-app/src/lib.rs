@@ -7,6 +7,7 @@
 //! tells [`progress`], and ends early where [`interrupt`] says so. What goes wrong is a [`Failure`]:
 //! what, what to do, and the exit code of a program that it ends.
 
+pub mod boot;
 pub mod compare;
 pub mod failure;
 pub mod flight;

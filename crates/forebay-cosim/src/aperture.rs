@@ -25,6 +25,8 @@ pub(crate) enum Place {
     Recorder,
     /// Registers of processing elements.
     Elements,
+    /// The admin window of a bring-up without a CPU.
+    Admin,
     /// None of these.
     Nothing,
 }

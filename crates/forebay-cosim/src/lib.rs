@@ -50,6 +50,7 @@ mod payload;
 mod pins;
 mod reads;
 pub mod reference;
+pub mod root;
 mod stall;
 mod stats;
 mod system;

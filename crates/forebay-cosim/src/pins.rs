@@ -236,6 +236,48 @@ pub(crate) struct Pins {
     pub host_dram: Option<Window>,
 }
 
+/// The pins of a bring-up without a CPU, `fb_top_boot`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RootPins {
+    pub clk: PortHandle,
+    pub reset: PortHandle,
+    pub link_up: PortHandle,
+    pub perst_n: PortHandle,
+    pub hold: PortHandle,
+    pub txd: PortHandle,
+    pub cfg: Lite,
+    pub mmio: Lite,
+    /// Registers of a streamer, which is not there.
+    pub streamer: Lite,
+    pub admin: Window,
+    /// Its own registers.
+    pub control: Lite,
+}
+
+impl RootPins {
+    /// Finds and checks all pins.
+    pub fn find(model: &Model) -> Result<Self> {
+        use Direction::{Input, Output};
+        let set = PinSet::Forebay;
+        let f = Finder { model, set };
+        let output = |name: &'static str| f.need((name, name), "", Output, 1);
+        let lite = |prefix: &'static str, to, width| Lite::find(&f, (prefix, prefix), to, width);
+        Ok(Self {
+            clk: f.plain("clk")?,
+            reset: f.plain("rst")?,
+            link_up: f.plain("link_up")?,
+            perst_n: output("perst_n")?,
+            hold: output("hold")?,
+            txd: output("uart_txd")?,
+            cfg: lite("m_axil_cfg_", Output, 32)?,
+            mmio: lite("m_axil_mmio_", Output, 32)?,
+            streamer: lite("m_axil_ctrl_", Output, 64)?,
+            admin: Window::find(&f, ("s_axi_admin_", "s_axi_admin_"), Input, 512)?,
+            control: lite("s_axil_boot_", Input, 64)?,
+        })
+    }
+}
+
 impl Pins {
     /// Finds and checks all pins; `in_host`: the memory of SNAcc's streamer is that of the host.
     pub fn find(model: &Model, in_host: bool) -> Result<Self> {

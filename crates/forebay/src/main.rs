@@ -6,6 +6,7 @@
 
 mod args;
 mod bench;
+mod boot;
 mod demo;
 mod devices;
 mod dnn;
@@ -105,6 +106,7 @@ fn dispatch(command: &Command) -> Result<u8> {
         Command::Send(args) => send::run(args),
         Command::Store { store } => store::run(store),
         Command::Ssd { ssd } => ssd::run(ssd),
+        Command::Boot(args) => boot::run(args),
         Command::Seq { seq } => seq::run(seq),
         Command::Pipeline { pipeline } => pipeline::run(pipeline),
         Command::Pe { pe } => pe::run(pe),

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay seq`: lists and interprets programs of the sequencer.
 
+mod qemu;
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use forebay_draw::text::Page;
-use forebay_seq::{End, Interpreter, Program, Spaces, WORDS_MOST, assemble, list};
+use forebay_seq::{Interpreter, Program, Spaces, WORDS_MOST, assemble, list, rom};
 use serde::Serialize;
 
-use crate::args::{Ram, SeqCommand, SeqListArgs, SeqRunArgs};
+use crate::args::{Ram, SeqCommand, SeqListArgs, SeqRomArgs, SeqRunArgs, SeqTarget};
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
+use qemu::Found;
 
 /// The largest text of a program.
 const TEXT_MOST: u64 = 1 << 20;
@@ -42,6 +45,11 @@ struct Ran {
     accesses: Option<Vec<Access>>,
     /// None: it was stopped.
     end: Option<Ended>,
+    /// The word that came next, and its line.
+    #[serde(skip)]
+    next: (u16, usize),
+    #[serde(flatten)]
+    found: Option<Found>,
 }
 
 #[derive(Serialize)]
@@ -67,6 +75,7 @@ pub fn run(command: &SeqCommand) -> Result<Exit> {
     match command {
         SeqCommand::List(args) => list(args),
         SeqCommand::Run(args) => interpret(args),
+        SeqCommand::Rom(args) => rom(args),
     }
 }
 
@@ -97,6 +106,13 @@ fn load(path: &Path) -> Result<Program> {
         let message = format!("{name}:{error}");
         Failure::new(Exit::BadInput, message, error.remedy)
     })
+}
+
+/// Prints a program as a package.
+fn rom(args: &SeqRomArgs) -> Result<Exit> {
+    let package = rom::package(&load(&args.program)?, &args.package);
+    report::say(package.trim_end());
+    Ok(Exit::Good)
 }
 
 /// Lists a program.
@@ -140,17 +156,14 @@ fn list(args: &SeqListArgs) -> Result<Exit> {
 }
 
 /// Memories, errors elsewhere, and a clock that accesses, looks at it and `wait` move on.
-struct Machine<'a> {
-    program: &'a Program,
+struct Memories {
     /// The memory of each space that has one.
     memories: [Option<Vec<u8>>; 8],
     now_us: u64,
-    said: Vec<u8>,
-    accesses: Option<Vec<Access>>,
 }
 
-impl<'a> Machine<'a> {
-    fn new(program: &'a Program, ram: &[Ram], trace: bool) -> Result<Self> {
+impl Memories {
+    fn new(program: &Program, ram: &[Ram]) -> Result<Self> {
         let mut memories: [Option<Vec<u8>>; 8] = Default::default();
         for Ram { name, bytes } in ram {
             let is = |known: &Option<String>| known.as_ref() == Some(name);
@@ -179,11 +192,8 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(Self {
-            program,
             memories,
             now_us: 0,
-            said: Vec::new(),
-            accesses: trace.then(Vec::new),
         })
     }
 
@@ -197,7 +207,46 @@ impl<'a> Machine<'a> {
             .as_mut()?
             .get_mut(first..last)
     }
+}
 
+impl Spaces for Memories {
+    fn read(&mut self, space: u8, address: u64, bytes: u8) -> Option<u64> {
+        let found = self.bytes(space, address, bytes)?;
+        let mut value = [0; 8];
+        value[..found.len()].copy_from_slice(found);
+        Some(u64::from_le_bytes(value))
+    }
+
+    fn write(&mut self, space: u8, address: u64, bytes: u8, value: u64) -> bool {
+        let found = self.bytes(space, address, bytes);
+        let good = found.map(|found| {
+            let length = found.len();
+            found.copy_from_slice(&value.to_le_bytes()[..length]);
+        });
+        good.is_some()
+    }
+
+    fn now_us(&mut self) -> u64 {
+        self.now_us += 1;
+        self.now_us
+    }
+
+    fn wait_us(&mut self, us: u64) {
+        self.now_us += us;
+    }
+
+    fn say(&mut self, _: u8) {}
+}
+
+/// Spaces whose accesses are kept, and the console.
+struct Watched<'a, S> {
+    program: &'a Program,
+    spaces: &'a mut S,
+    said: Vec<u8>,
+    accesses: Option<Vec<Access>>,
+}
+
+impl<S> Watched<'_, S> {
     fn trace(&mut self, write: bool, of: (u8, u64, u8), value: Option<u64>) {
         let (space, address, bytes) = of;
         if let Some(accesses) = &mut self.accesses {
@@ -214,35 +263,25 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl Spaces for Machine<'_> {
+impl<S: Spaces> Spaces for Watched<'_, S> {
     fn read(&mut self, space: u8, address: u64, bytes: u8) -> Option<u64> {
-        let found = self.bytes(space, address, bytes);
-        let value = found.map(|found| {
-            let mut value = [0; 8];
-            value[..found.len()].copy_from_slice(found);
-            u64::from_le_bytes(value)
-        });
+        let value = self.spaces.read(space, address, bytes);
         self.trace(false, (space, address, bytes), value);
         value
     }
 
     fn write(&mut self, space: u8, address: u64, bytes: u8, value: u64) -> bool {
-        let found = self.bytes(space, address, bytes);
-        let good = found.map(|found| {
-            let length = found.len();
-            found.copy_from_slice(&value.to_le_bytes()[..length]);
-        });
-        self.trace(true, (space, address, bytes), good.map(|()| value));
-        good.is_some()
+        let good = self.spaces.write(space, address, bytes, value);
+        self.trace(true, (space, address, bytes), good.then_some(value));
+        good
     }
 
     fn now_us(&mut self) -> u64 {
-        self.now_us += 1;
-        self.now_us
+        self.spaces.now_us()
     }
 
     fn wait_us(&mut self, us: u64) {
-        self.now_us += us;
+        self.spaces.wait_us(us);
     }
 
     fn say(&mut self, byte: u8) {
@@ -253,37 +292,19 @@ impl Spaces for Machine<'_> {
 /// Interprets a program.
 fn interpret(args: &SeqRunArgs) -> Result<Exit> {
     let program = load(&args.program)?;
-    let mut machine = Machine::new(&program, &args.ram, args.trace)?;
-    let mut running = Interpreter::new(program.words());
-    let end = running.run(&mut machine, args.most);
-    let line = |place: u16| {
-        program
-            .lines()
-            .get(usize::from(place))
-            .copied()
-            .unwrap_or(0)
+    let ran = match args.on {
+        Some(SeqTarget::Qemu) => qemu::run(args, &program)?,
+        None => {
+            let mut memories = Memories::new(&program, &args.ram)?;
+            let ran = carry_out(args, &program, &mut memories);
+            Ran {
+                time_us: memories.now_us,
+                ..ran
+            }
+        }
     };
-    let ran = Ran {
-        console: String::from_utf8_lossy(&machine.said).into_owned(),
-        instructions: running.executed(),
-        time_us: machine.now_us,
-        accesses: machine.accesses,
-        end: end.map(
-            |End {
-                 code,
-                 place,
-                 registers,
-             }| Ended {
-                code,
-                place,
-                line: line(place),
-                registers,
-            },
-        ),
-    };
-    let going = (running.place(), line(running.place()));
     let report = Report::new("forebay.seq-run/1", ran);
-    report::show(&report, || page(args, &report.found, going))?;
+    report::show(&report, || page(args, &report.found))?;
     Ok(match report.found.end {
         None => Exit::Stuck,
         Some(Ended { code: 0, .. }) => Exit::Good,
@@ -291,8 +312,38 @@ fn interpret(args: &SeqRunArgs) -> Result<Exit> {
     })
 }
 
-/// What a program said and how it ended; `going` is the place and line where it was stopped.
-fn page(args: &SeqRunArgs, ran: &Ran, going: (u16, usize)) -> Page {
+/// Runs a program over these spaces.
+fn carry_out(args: &SeqRunArgs, program: &Program, spaces: &mut impl Spaces) -> Ran {
+    let mut watched = Watched {
+        program,
+        spaces,
+        said: Vec::new(),
+        accesses: args.trace.then(Vec::new),
+    };
+    let mut running = Interpreter::new(program.words());
+    let end = running.run(&mut watched, args.most);
+    let line = |place: u16| {
+        let lines = program.lines();
+        lines.get(usize::from(place)).copied().unwrap_or(0)
+    };
+    Ran {
+        console: String::from_utf8_lossy(&watched.said).into_owned(),
+        instructions: running.executed(),
+        time_us: 0,
+        accesses: watched.accesses,
+        end: end.map(|end| Ended {
+            code: end.code,
+            place: end.place,
+            line: line(end.place),
+            registers: end.registers,
+        }),
+        next: (running.place(), line(running.place())),
+        found: None,
+    }
+}
+
+/// What a program said and how it ended.
+fn page(args: &SeqRunArgs, ran: &Ran) -> Page {
     let mut page = Page::simulated(&format!("Program {}", args.program.display()));
     if let Some(accesses) = &ran.accesses {
         page.heading("Accesses");
@@ -313,6 +364,9 @@ fn page(args: &SeqRunArgs, ran: &Ran, going: (u16, usize)) -> Page {
     }
     page.heading("Console");
     page.line(ran.console.trim_end_matches('\n'));
+    if let Some(found) = &ran.found {
+        found.show(&mut page);
+    }
     page.heading("End");
     page.field(
         "executed",
@@ -320,7 +374,7 @@ fn page(args: &SeqRunArgs, ran: &Ran, going: (u16, usize)) -> Page {
     );
     page.field("time", format_args!("{} us", ran.time_us));
     let Some(end) = &ran.end else {
-        let (place, line) = going;
+        let (place, line) = ran.next;
         return std::mem::take(page.verdict(
             false,
             format_args!(

@@ -15,4 +15,5 @@ mod peer;
 mod poison;
 mod progress;
 mod reference;
+mod root;
 mod system;

@@ -2,6 +2,7 @@
 //! The command line's grammar.
 
 mod array;
+mod boot;
 mod dnn;
 mod faults;
 mod global;
@@ -30,6 +31,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+pub use boot::BootArgs;
 pub use dnn::{
     DnnCheckArgs, DnnCommand, DnnCompileArgs, DnnDrawArgs, DnnNetArgs, DnnRunArgs, DnnSpeedArgs,
 };
@@ -48,7 +50,7 @@ pub use plan::PlanArgs;
 pub use record::{RecordArgs, ReplayArgs};
 pub use repro::ReproArgs;
 pub use send::SendArgs;
-pub use seq::{Ram, SeqCommand, SeqListArgs, SeqRunArgs};
+pub use seq::{Ram, SeqCommand, SeqListArgs, SeqRomArgs, SeqRunArgs, SeqTarget};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use soak::{CaseArgs, command_of};
 pub use ssd::{QualifyArgs, SsdCommand};
@@ -173,7 +175,9 @@ pub enum Command {
         #[command(subcommand)]
         vm: VmCommand,
     },
-    /// Programs of the sequencer: list and interpret them
+    /// Bring drives up without a CPU, as the RTL of a recorder does it
+    Boot(BootArgs),
+    /// Programs of the sequencer: list, interpret, print for a ROM
     Seq {
         #[command(subcommand)]
         seq: SeqCommand,
@@ -536,6 +540,9 @@ mod tests {
             "forebay seq list",
             "forebay seq run x.seq --ram ram",
             "forebay seq run x.seq --most 0",
+            "forebay seq run x.seq --on vhdl",
+            "forebay seq run x.seq --on qemu --ram ram=8",
+            "forebay seq run x.seq --ssd a.img",
             "forebay pipeline check",
             "forebay pe test",
             "forebay new pe",

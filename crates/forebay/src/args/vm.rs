@@ -80,7 +80,7 @@ fn iommu() -> impl TypedValueParser<Value = Iommu> {
 }
 
 /// Reads `--ssd`.
-fn ssd(text: &str) -> Result<Ssd, String> {
+pub(super) fn ssd(text: &str) -> Result<Ssd, String> {
     let mut ssd = Ssd::default();
     for part in text.split('+') {
         // A name may have a colon in it: options are what comes behind the last, if they look so.

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of `forebay boot`: bring-up of drives without a CPU.
+
+use clap::{Args, value_parser};
+use forebay_app::boot::{BootSpec, Wrong};
+use forebay_cosim::Stall;
+use forebay_model::Time;
+
+use super::values::{self, StallSpec};
+
+#[derive(Args, Debug)]
+pub struct BootArgs {
+    /// Drives and fabric by name, or TOML files; again for each further drive
+    #[arg(long, value_name = "NAME|FILE", default_value = "ideal")]
+    pub profile: Vec<String>,
+    /// Drives, 0 to 8
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(0..=8))]
+    pub drives: u8,
+    /// Switches in a row above the drives; by default one where there are several
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=12))]
+    pub levels: Option<u8>,
+    /// Most entries of an I/O queue: a power of two from 2 to 1024
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = entries)]
+    pub queue_entries: u16,
+    /// For how long PERST# is asserted, and what passes from link-up to the first request; PCI
+    /// Express has 100ms
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::time)]
+    pub reset: Time,
+    /// Time from PERST# to link-up
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = values::time)]
+    pub link: Time,
+    /// The failure of one drive ends the bring-up
+    #[arg(long)]
+    pub together: bool,
+    /// For how long drives that are ready are watched
+    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = values::time)]
+    pub watch: Time,
+    /// Interpret the program, without RTL
+    #[arg(long, conflicts_with_all = ["stall", "clock"])]
+    pub interpreted: bool,
+    /// Period of the RTL's clock: a fraction of a microsecond
+    #[arg(long, value_name = "TIME", default_value = "4ns", value_parser = clock)]
+    pub clock: Time,
+    /// Pause all ports at random: CHANCE[:CYCLES]
+    #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
+    pub stall: Option<StallSpec>,
+    /// What goes wrong: no-link, link-down=ACCESSES, [DRIVE/]silent=ACCESSES, [DRIVE/]retry=ACCESSES,
+    /// [DRIVE/]fatal=TIME
+    #[arg(long, value_name = "FAULT", value_parser = wrong)]
+    pub fault: Vec<Wrong>,
+    /// Decides everything that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl BootArgs {
+    /// What is brought up, and how.
+    pub fn spec(&self) -> BootSpec {
+        BootSpec {
+            profiles: self.profile.clone(),
+            drives: self.drives,
+            levels: self.levels,
+            queue_entries: self.queue_entries,
+            reset_us: self.reset.div_ceil(forebay_model::MICROSECOND),
+            link_after: self.link,
+            together: self.together,
+            watch: self.watch,
+            wrong: self.fault.clone(),
+            stall: self.stall.as_ref().map_or(Stall::NONE, StallSpec::stall),
+            period: (!self.interpreted).then_some(self.clock),
+            seed: self.seed,
+        }
+    }
+}
+
+/// Reads `--queue-entries`.
+fn entries(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(entries @ 2..=1024) if u16::is_power_of_two(entries) => Ok(entries),
+        _ => Err(format!("`{text}` is no power of two from 2 to 1024")),
+    }
+}
+
+/// Reads `--clock`.
+fn clock(text: &str) -> Result<Time, String> {
+    match values::time(text)? {
+        period @ 1_000..=1_000_000 if forebay_model::MICROSECOND.is_multiple_of(period) => {
+            Ok(period)
+        }
+        _ => Err(format!(
+            "`{text}` does not divide a microsecond, or is not from 1ns to 1us; choose 4ns, 5ns, 10ns"
+        )),
+    }
+}
+
+/// Reads `--fault`.
+fn wrong(text: &str) -> Result<Wrong, String> {
+    let bad = || {
+        format!(
+            "`{text}` is no fault; write no-link, link-down=N, [DRIVE/]silent=N, [DRIVE/]retry=N or \
+             [DRIVE/]fatal=TIME"
+        )
+    };
+    let (drive, rest) = match text.split_once('/') {
+        Some((drive, rest)) => (drive.parse().map_err(|_| bad())?, rest),
+        None => (0, text),
+    };
+    let Some((kind, value)) = rest.split_once('=') else {
+        return match text {
+            "no-link" => Ok(Wrong::NoLink),
+            _ => Err(bad()),
+        };
+    };
+    let number = || value.parse().map_err(|_| bad());
+    match kind {
+        "link-down" if rest == text => Ok(Wrong::LinkDown(number()?)),
+        "silent" => Ok(Wrong::Silent(drive, number()?)),
+        "retry" => Ok(Wrong::Retry(drive, number()?)),
+        "fatal" => Ok(Wrong::Fatal(drive, values::time(value)?)),
+        _ => Err(bad()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults() {
+        assert_eq!(wrong("no-link"), Ok(Wrong::NoLink));
+        assert_eq!(wrong("link-down=7"), Ok(Wrong::LinkDown(7)));
+        assert_eq!(wrong("2/silent=0"), Ok(Wrong::Silent(2, 0)));
+        assert_eq!(wrong("retry=3"), Ok(Wrong::Retry(0, 3)));
+        for text in [
+            "",
+            "no-link=1",
+            "1/link-down=2",
+            "silent",
+            "x/retry=1",
+            "fatal=x",
+        ] {
+            assert!(wrong(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn periods_and_entries() {
+        assert_eq!(clock("4ns"), Ok(4_000));
+        assert!(clock("3ns").is_err() && clock("2us").is_err());
+        assert_eq!(entries("64"), Ok(64));
+        assert!(entries("3").is_err() && entries("2048").is_err());
+    }
+}
