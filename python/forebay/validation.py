@@ -617,6 +617,49 @@ FIGURES = [
         )
         for name, (place, least) in TIMED.items()
     ),
+    *(
+        Figure(
+            f"{what} of the bring-up without a CPU",
+            f"≤ {most}",
+            "–",
+            "scripts/bench.py levels-boot",
+            "levels-boot",
+            lambda report, kind=kind: report["resources"][kind],
+            "{:g}",
+            at_most(most),
+        )
+        for what, kind, most in (("LUT", "lut", 2800), ("RAMB36", "bram", 2))
+    ),
+    Figure(
+        "DSP of the bring-up without a CPU",
+        "0",
+        "–",
+        "scripts/bench.py levels-boot",
+        "levels-boot",
+        # A DSP is a cell that Yosys leaves as it is.
+        lambda report: report["resources"]["blackboxes"].get("DSP48E2", 0),
+        "{:g}",
+        at_most(0),
+    ),
+    Figure(
+        "longest path, LUT levels, bring-up without a CPU",
+        "–",
+        "–",
+        "scripts/bench.py levels-boot",
+        "levels-boot",
+        lambda report: report["levels"],
+        "{:g}",
+    ),
+    Figure(
+        "from a drive's CSTS.RDY until it has its queues, drive on the port",
+        "≤ 250 us",
+        "–",
+        "forebay boot --profile 960evo-250",
+        "boot",
+        lambda report: report["ready_after_us"],
+        "{:.1f} us",
+        at_most(250),
+    ),
     Figure("payload memory", "4 MiB UltraRAM", "4 MiB", "forebay resources"),
     Figure(
         "simulation speed, streamer busy, one core",
