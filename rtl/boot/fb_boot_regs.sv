@@ -247,7 +247,8 @@ module fb_boot_regs
   // Where the program shall begin again, `go` falls for a cycle.
   assign go = out.control.go.value &&
       !(ended && ended_q && out.control.auto_recover.value && code != '0);
-  assign is_ready = running && state_q == 8'(STATE_READY);
+  // A program that does not watch has ended.
+  assign is_ready = state_q == 8'(STATE_READY) && (running || (ended && code == '0));
   assign hold = !is_ready || out.control.hold.value;
 
   always_ff @(posedge clk) begin : tell

@@ -82,7 +82,7 @@ def test_it_fails(forebay: Run, words: tuple, code: int, name: str) -> None:
     """The program ends with its code."""
     report = both(forebay, *words, code=BAD_RESULT)
     assert (report["code"], report["name"]) == (code, name)
-    assert report["counts"].get(str(code), 0) == (0 if "--together" in words else 1)
+    assert report["counts"][str(code)] == 1
 
 
 def test_time_passes_in_the_interpreter(forebay: Run) -> None:
@@ -91,6 +91,14 @@ def test_time_passes_in_the_interpreter(forebay: Run) -> None:
     assert forebay(*words, "no-link", code=BAD_RESULT).report["time_us"] > 2_000_000
     report = forebay(*words, "retry=1000000", code=BAD_RESULT).report
     assert report["counts"] == {"5": 1, "9": 1} and report["time_us"] > 1_000_000
+
+
+def test_a_console_that_is_slower(forebay: Run) -> None:
+    """At a clock of 1 us bounds of seconds pass quickly; what the console drops is told."""
+    report = forebay("boot", "--clock", "1us", "--drives", 8, "-o", "json").report
+    assert report["code"] == 0 and report["console_dropped"] > 0
+    report = forebay("boot", "--clock", "1us", "--fault", "no-link", "-o", "json", code=3).report
+    assert (report["code"], report["counts"]) == (1, {"1": 1})
 
 
 def test_ports_that_pause(forebay: Run) -> None:
@@ -120,6 +128,7 @@ def test_text(forebay: Run) -> None:
         (("--fault", "melt"), "is no fault"),
         (("--levels", 0, "--drives", 2), "a port has one link"),
         (("--clock", "3ns"), "does not divide a microsecond"),
+        (("--reset", "11s"), "is over 10s"),
         (("--queue-entries", 65), "is no power of two from 2 to 1024"),
         (("--profile", "nothing"), "nothing"),
         (("--interpreted", "--stall", "0.1"), "cannot be used with"),

@@ -19,7 +19,7 @@ use crate::machine::ArraySpec;
 
 /// Most instructions of the interpreted program.
 const INSTRUCTIONS_MOST: u64 = 20_000_000;
-/// The program's own bound of all waits is far below this time.
+/// A bring-up in simulation that takes longer is given up.
 const LIMIT: Time = 60 * forebay_model::SECOND;
 
 /// What goes wrong.
@@ -92,6 +92,8 @@ pub struct BootReport {
     pub drives: Vec<DriveRow>,
     /// How often it counted each code, by number.
     pub counts: BTreeMap<u8, u32>,
+    /// Characters that found no room in front of the console.
+    pub console_dropped: u32,
     /// What drives sent to addresses where nothing is.
     pub stray: u64,
 }
@@ -268,6 +270,7 @@ impl BootSpec {
             console: boot.console(),
             drives: DriveRow::all(&boot.memory()?, status.drives_ready),
             counts,
+            console_dropped: boot.console_dropped()?,
             stray: boot.stray(),
         })
     }
@@ -314,6 +317,7 @@ impl BootSpec {
             console: spaces.console(),
             drives: DriveRow::all(spaces.ram(), told.drives_ready),
             time_us: spaces.root().hierarchy().now() / MICROSECOND,
+            console_dropped: 0,
             stray: spaces.root().stray(),
         })
     }

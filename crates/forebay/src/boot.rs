@@ -49,6 +49,12 @@ fn page(found: &BootReport) -> Page {
             format_args!("{time:.1} us after the last drive's CSTS.RDY"),
         );
     }
+    if found.console_dropped > 0 {
+        page.field(
+            "console",
+            format_args!("{} characters dropped", found.console_dropped),
+        );
+    }
     let ready = found.drives.iter().filter(|drive| drive.ready).count();
     let place = or_dash(found.place);
     let sentence = match (found.code, found.name) {

@@ -202,6 +202,12 @@ async def tells(dut) -> None:
     await FallingEdge(dut.clk)
     assert dut.hold.value == 1 and made.leds() & IS_READY == 0
     assert (await made.fields("status"))["state"] == READY
+    # One that watches none ends, and they stay ready.
+    await made.begin()
+    await made.tell(spec.PORT_STATE, READY)
+    await made.end(0, 5)
+    await FallingEdge(dut.clk)
+    assert dut.hold.value == 0 and made.leds() & IS_READY
     await made.begin()
     status = await made.fields("status")
     assert (status["state"], status["drives_ready"], dut.hold.value) == (0, 0, 1)

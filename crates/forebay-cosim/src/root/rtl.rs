@@ -429,6 +429,15 @@ impl Boot {
         Ok(memory)
     }
 
+    /// Characters that found no room in front of the console.
+    ///
+    /// # Errors
+    /// As [`Boot::register`].
+    pub fn console_dropped(&mut self) -> Result<u32> {
+        let console = self.register(regs::console::OFFSET)?;
+        Ok(regs::console::DROPPED.get(console) as u32)
+    }
+
     /// How often a code was counted.
     ///
     /// # Errors

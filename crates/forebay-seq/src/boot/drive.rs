@@ -12,7 +12,7 @@ pub struct Drive {
     pub bar: u64,
     /// Bytes of BAR 0.
     pub bar_bytes: u64,
-    /// Number of the code that it failed with; 0: it is ready.
+    /// Number of the code that it failed with; 0: none.
     pub code: u8,
     /// What was read where it failed.
     pub found: u64,

@@ -252,8 +252,9 @@ impl<R: Root> Boot<R> {
                 match (dword, bytes) {
                     (0, 4) => self.window.entry[0] = value as u32 & 0xff,
                     (1 | 6 | 7 | 10 | 11, 4) => self.window.entry[dword] = value as u32,
-                    (6 | 10, 8) => {
-                        self.window.entry[dword] = value as u32;
+                    (0 | 6 | 10, 8) => {
+                        let mask = if dword == 0 { 0xff } else { u32::MAX };
+                        self.window.entry[dword] = value as u32 & mask;
                         self.window.entry[dword + 1] = (value >> 32) as u32;
                     }
                     _ => return false,
@@ -328,7 +329,7 @@ impl<R: Root> Spaces for Boot<R> {
             space::CFG | space::MMIO => self.dwords(of, address, bytes),
             space::ADM => self.admin_read(offset?, bytes),
             space::RAM => self.word(address, bytes).copied(),
-            space::PORT => self.port_read(offset?),
+            space::PORT if bytes == 8 => self.port_read(offset?),
             _ => None,
         }
     }
@@ -345,7 +346,7 @@ impl<R: Root> Spaces for Boot<R> {
                 .word(address, bytes)
                 .map(|word| *word = value)
                 .is_some(),
-            space::PORT => offset.is_some_and(|at| self.port_write(at, value)),
+            space::PORT => bytes == 8 && offset.is_some_and(|at| self.port_write(at, value)),
             _ => false,
         }
     }

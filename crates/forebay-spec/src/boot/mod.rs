@@ -184,7 +184,7 @@ numbered! {
         TooManyBuses = 4 "too many buses";
         /// A function answers «retry» for longer than it may.
         RetryWithoutEnd = 5 "retry without end";
-        /// The list of capabilities does not end.
+        /// There is no PCI Express capability, or the list does not end.
         CapabilityList = 6 "capability list";
         /// No room is left for a BAR.
         NoRoom = 7 "no room";

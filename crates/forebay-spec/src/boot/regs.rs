@@ -42,7 +42,7 @@ registers! {
     console @ 0x028 "Console." {
         DROPPED = 0, 32, "Dropped: Characters that found no room in front of the serial port, modulo 2^32.";
     }
-    codes @ 0x100 [32] "Codes: Word n counts code n, modulo 2^32: word 0 ends without a failure, word 31 all codes from 31 on. Of other codes it counts what the program tells, of drives and of its end." {
+    codes @ 0x100 [32] "Codes: Word n counts code n, modulo 2^32: word 0 ends without a failure, word 31 all codes from 31 on. Of other codes it counts what the program tells." {
     }
     memory @ 0x800 [256] "Memory: The program's memory, with the records of the drives. Noise until the program has written it." {
     }

@@ -16,7 +16,8 @@ pub struct BootArgs {
     /// Drives, 0 to 8
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(0..=8))]
     pub drives: u8,
-    /// Switches in a row above the drives; by default one where there are several
+    /// Switches in a row above the drives; by default one where there are several. Four are too many
+    /// for the program
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=12))]
     pub levels: Option<u8>,
     /// Most entries of an I/O queue: a power of two from 2 to 1024
@@ -24,16 +25,16 @@ pub struct BootArgs {
     pub queue_entries: u16,
     /// For how long PERST# is asserted, and what passes from link-up to the first request; PCI
     /// Express has 100ms
-    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::time)]
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = seconds)]
     pub reset: Time,
     /// Time from PERST# to link-up
-    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = values::time)]
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = seconds)]
     pub link: Time,
     /// The failure of one drive ends the bring-up
     #[arg(long)]
     pub together: bool,
     /// For how long drives that are ready are watched
-    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = values::time)]
+    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = seconds)]
     pub watch: Time,
     /// Interpret the program, without RTL
     #[arg(long, conflicts_with_all = ["stall", "clock"])]
@@ -78,6 +79,14 @@ fn entries(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(entries @ 2..=1024) if u16::is_power_of_two(entries) => Ok(entries),
         _ => Err(format!("`{text}` is no power of two from 2 to 1024")),
+    }
+}
+
+/// Reads a time of up to ten seconds.
+fn seconds(text: &str) -> Result<Time, String> {
+    match values::time(text)? {
+        time if time <= 10 * forebay_model::SECOND => Ok(time),
+        _ => Err(format!("`{text}` is over 10s; choose a shorter time")),
     }
 }
 
