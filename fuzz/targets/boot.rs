@@ -11,6 +11,7 @@ use forebay_cosim::root::{Hierarchy, Modelled, RootConfig, settings};
 use forebay_model::{MICROSECOND, Profile};
 use forebay_seq::boot::{Boot, PROGRAM, Root, Settings};
 use forebay_seq::{Interpreter, assemble};
+use forebay_spec::boot::state;
 use libfuzzer_sys::fuzz_target;
 
 /// The program looks at 40 buses of 32 devices with 8 functions at most.
@@ -130,7 +131,7 @@ fuzz_target!(|input: &[u8]| {
     // It watches for ever once all that is left are good answers.
     for _ in 0..INSTRUCTIONS_MOST {
         let over = running.step(&mut spaces).is_some();
-        let watches = spaces.told().state == 4 && spaces.root().bytes.len() == 0;
+        let watches = spaces.told().state == state::READY && spaces.root().bytes.len() == 0;
         if over || watches {
             return;
         }

@@ -199,16 +199,16 @@ package fb_boot_rom_pkg;
       32'h19900003,  // and r6, r4, r3
       32'h458000f3,  // bne r6, r0, _243
       32'h3d320058,  // st64 r4, ram[r12 + 0x58]
-      32'h12ec0003,  // add r11, r11, r3
-      32'h26ec0003,  // andn r11, r11, r3
-      32'h11ac0004,  // add r6, r11, r4
+      32'h11ac0003,  // add r6, r11, r3
+      32'h25980003,  // andn r6, r6, r3
+      32'h10980004,  // add r2, r6, r4
       32'h35c28030,  // ld64 r7, port[r0 + 0x30]
-      32'h49d800e8,  // bltu r7, r6, _232
-      32'h3ae00010,  // st32 r11, cfg[r8 + 0x10]
+      32'h49c800e8,  // bltu r7, r2, _232
+      32'h39a00010,  // st32 r6, cfg[r8 + 0x10]
       32'h15d48020,  // sub r7, r5, 32
       32'h41c000cb,  // beq r7, r0, _203
       32'h38200014,  // st32 r0, cfg[r8 + 0x14]
-      32'h3ef20008,  // st64 r11, ram[r12 + 0x8]
+      32'h3db20008,  // st64 r6, ram[r12 + 0x8]
       32'h64000175,  // call indent
       32'h83202d20,  // say " - "
       32'h83524142,  // say "BAR"
@@ -224,9 +224,9 @@ package fb_boot_rom_pkg;
       32'h83646461,  // say "add"
       32'h83203a72,  // say "r: "
       32'h82007830,  // say "0x"
-      32'h86c00007,  // hex r11, 8
+      32'h85800007,  // hex r6, 8
       32'h8100000a,  // say "\n"
-      32'h12d88000,  // add r11, r6, 0
+      32'h12c88000,  // add r11, r2, 0
       32'h6400012a,  // call express
       32'h404000e4,  // beq r1, r0, _228
       32'h64000148,  // call supports

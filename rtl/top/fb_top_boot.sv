@@ -36,7 +36,7 @@ module fb_top_boot #(
     parameter logic [63:0] RootBar = 64'd0,  // the root port's own BAR 0; 0: it is left alone
     parameter int unsigned Drives = 1,  // most SSDs, 1 to 8; with QueueDepth at most 1024 entries
     parameter int unsigned QueueEntries = 64,  // most entries of an I/O queue, 2 to 65,535
-    parameter int unsigned AxiIdBits = 4  // of the BAR
+    parameter int unsigned AxiIdBits = 4  // of the AXI4 targets
 ) (
     input wire clk,
     input wire rst,

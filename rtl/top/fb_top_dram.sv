@@ -35,7 +35,7 @@ module fb_top_dram #(
     // of the initiator for the payload: unprivileged, secure, data
     parameter logic [2:0] AxProt = 3'b000,
     parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
-    parameter int unsigned AxiIdBits = 4,  // of the BAR
+    parameter int unsigned AxiIdBits = 4,  // of the AXI4 targets
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES_DRAM)
 ) (
     input wire clk,

@@ -31,7 +31,7 @@ module fb_top_host_hostdram #(
     // of the initiator for the payload: unprivileged, secure, data
     parameter logic [2:0] AxProt = 3'b000,
     parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
-    parameter int unsigned AxiIdBits = 4,  // of the BAR
+    parameter int unsigned AxiIdBits = 4,  // of the AXI4 targets
     parameter int unsigned ReadLatency = 3,  // of each memory on the chip, cycles, 2 to 16
     parameter int unsigned HostPages = 64,  // of both staging halves, a power of two, 16 to 1024
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES),

@@ -31,7 +31,7 @@ module fb_top_net #(
     parameter logic [63:0] SqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter logic [63:0] CqDoorbell = 64'd0,  // of the SSD, after a reset
     parameter int unsigned Slices = 0,  // register slices on each channel of the AXI4 ports, 0 to 4
-    parameter int unsigned AxiIdBits = 4,  // of the BAR
+    parameter int unsigned AxiIdBits = 4,  // of the AXI4 targets
     parameter int unsigned ReceiveBeats = 2048,  // of 64 bytes for frames received, see fb_net_port
     parameter int unsigned SendBeats = 512,  // the same for frames to be sent
     localparam int unsigned BarAddrBits = $clog2(fb_spec_pkg::BAR0_BYTES)

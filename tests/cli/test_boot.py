@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import time
 
 import pytest
-from driving import BAD_INPUT, BAD_RESULT, GOOD, Run
+from driving import BAD_INPUT, BAD_RESULT, GOOD, INTERRUPTED, PROGRAM, ROOT, Run
 
 # What differs: the RTL takes other times than the interpreter.
 OWN = {"top", "time_us", "steps", "ready_after_us"}
@@ -113,6 +116,18 @@ def test_ports_that_pause(forebay: Run) -> None:
         assert paused["steps"] > straight["steps"]
 
 
+def test_ctrl_c(forebay: Run) -> None:
+    """Ends a bring-up that would take minutes, at once."""
+    forebay("boot")  # builds the RTL
+    command = [str(PROGRAM), "boot", "--fault", "no-link"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        # The handler is there before the simulation begins; no output tells when that is.
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED and "interrupted" in complaint
+
+
 def test_text(forebay: Run) -> None:
     """Console, table and verdict; code 3 where no drive is ready."""
     good = forebay("boot", "--interpreted").out
@@ -129,6 +144,7 @@ def test_text(forebay: Run) -> None:
         (("--levels", 0, "--drives", 2), "a port has one link"),
         (("--clock", "3ns"), "does not divide a microsecond"),
         (("--reset", "11s"), "is over 10s"),
+        (("--stall", "read=0.5"), "names a port"),
         (("--queue-entries", 65), "is no power of two from 2 to 1024"),
         (("--profile", "nothing"), "nothing"),
         (("--interpreted", "--stall", "0.1"), "cannot be used with"),

@@ -2,6 +2,8 @@
 //! Bring-up of drives without a CPU, in simulation: by the RTL, or by the interpreted program.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use forebay_cosim::root::{Boot, Hierarchy, Modelled, RootConfig, settings, source};
 use forebay_cosim::{Drive, Stall};
@@ -14,8 +16,8 @@ use forebay_spec::boot::{Code, ram, state};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure, Result};
-use crate::home;
 use crate::machine::ArraySpec;
+use crate::{home, interrupt};
 
 /// Most instructions of the interpreted program.
 const INSTRUCTIONS_MOST: u64 = 20_000_000;
@@ -24,7 +26,7 @@ const LIMIT: Time = 60 * forebay_model::SECOND;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum BootFault {
     /// The link never comes up.
     NoLink,
     /// The link goes down after this number of accesses below the root port.
@@ -57,7 +59,7 @@ pub struct BootSpec {
     /// For how long drives that are ready are watched.
     pub watch: Time,
     /// What goes wrong.
-    pub wrong: Vec<Wrong>,
+    pub faults: Vec<BootFault>,
     /// Pauses of each port of the RTL.
     pub stall: Stall,
     /// Period of the RTL's clock in picoseconds; none: the program is interpreted, without RTL.
@@ -188,8 +190,8 @@ impl BootSpec {
         let (profile, more) = array.load(&self.profiles)?;
         let drives = std::iter::once(Drive::new(profile.ssd)).chain(more);
         let mut drives: Vec<Drive> = drives.take(self.drives.into()).collect();
-        for wrong in &self.wrong {
-            if let Wrong::Fatal(drive, at) = *wrong {
+        for fault in &self.faults {
+            if let BootFault::Fatal(drive, at) = *fault {
                 named(&mut drives, drive)?.faults.fatal_at = Some(at);
             }
         }
@@ -198,28 +200,28 @@ impl BootSpec {
         let levels = self.levels.unwrap_or(u8::from(count > 1));
         if count > 1 && levels == 0 {
             let (limit, remedy) = ("a port has one link", "give 1 or more, or one drive");
-            return Err(Failure::input("--levels", levels, limit, remedy));
+            return Err(Failure::input("levels", levels, limit, remedy));
         }
         config.below = below(count, levels);
         config.seed = self.seed;
-        config.link_after = match self.wrong.contains(&Wrong::NoLink) {
+        config.link_after = match self.faults.contains(&BootFault::NoLink) {
             true => None,
             false => Some(self.link_after),
         };
         let mut hierarchy = Hierarchy::new(config)?;
         let tree = hierarchy.tree_mut();
-        for wrong in &self.wrong {
-            match *wrong {
-                Wrong::LinkDown(accesses) => tree.port.answers_left = Some(accesses),
-                Wrong::Silent(drive, accesses) => match tree.endpoint_mut(drive) {
+        for fault in &self.faults {
+            match *fault {
+                BootFault::LinkDown(accesses) => tree.port.answers_left = Some(accesses),
+                BootFault::Silent(drive, accesses) => match tree.endpoint_mut(drive) {
                     Some(endpoint) => endpoint.answers_left = Some(accesses),
                     None => return Err(no_drive(drive, count)),
                 },
-                Wrong::Retry(drive, accesses) => match tree.endpoint_mut(drive) {
+                BootFault::Retry(drive, accesses) => match tree.endpoint_mut(drive) {
                     Some(endpoint) => endpoint.retries = accesses,
                     None => return Err(no_drive(drive, count)),
                 },
-                Wrong::NoLink | Wrong::Fatal(..) => {}
+                BootFault::NoLink | BootFault::Fatal(..) => {}
             }
         }
         Ok(hierarchy)
@@ -240,7 +242,12 @@ impl BootSpec {
         let source = source(&home::find()?, &self.settings(), period);
         let clocking = (period, self.stall, self.seed);
         let mut boot = Boot::new(&source, self.hierarchy()?, clocking, build)?;
-        let status = boot.run(self.together, self.watch, LIMIT + self.watch)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        interrupt::also(Arc::clone(&stop));
+        let status = boot.run((self.together, self.watch), LIMIT + self.watch, &stop)?;
+        if interrupt::wanted() {
+            return Err(Failure::interrupted());
+        }
         let (time, steps) = (boot.hierarchy().now(), boot.cycles());
         if !status.ended && status.state != state::READY {
             let value = format!("state {}", status.state);
@@ -295,6 +302,9 @@ impl BootSpec {
             if until.is_some_and(|until| now >= until) {
                 break None;
             }
+            if interrupt::wanted() {
+                return Err(Failure::interrupted());
+            }
             if running.executed() > INSTRUCTIONS_MOST {
                 let message = format!("{INSTRUCTIONS_MOST} instructions were not enough");
                 let remedy = "report this with the command line";
@@ -344,7 +354,7 @@ fn named(drives: &mut [Drive], drive: usize) -> Result<&mut Drive> {
 fn no_drive(drive: usize, count: usize) -> Failure {
     let limit = format!("there are {count} drives, counted from 0");
     Failure::input(
-        "--fault",
+        "fault",
         drive,
         &limit,
         "name another drive, or add --drives",

@@ -2,6 +2,7 @@
 //! The RTL that brings drives up, `fb_top_boot`, as the root port of the models.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use forebay_model::pci::AccessError;
 use forebay_model::{Arrival, Request, Ticket, Time};
@@ -216,9 +217,7 @@ impl Boot {
         for target in [&mut *cfg, &mut *mmio, &mut *streamer] {
             target.drive(model);
         }
-        // A completion entry comes after the data before it.
-        let settled = window.settled();
-        window.drive(model, u64::MAX, settled);
+        window.drive(model, u64::MAX, u64::MAX);
         control.drive(model, u64::MAX);
         let mut asked = [None, None, None];
         let cycle = self.cycle;
@@ -380,12 +379,17 @@ impl Boot {
     }
 
     /// Starts the program, and runs until it has ended or drives have been ready for the time `watch`,
-    /// and the console has said all; at most until the time `until`. A program that ends does not
-    /// begin again.
+    /// and the console has said all; at most until the time `until`, or until `stop` is set. A program
+    /// that ends does not begin again.
     ///
     /// # Errors
     /// As [`Boot::step`].
-    pub fn run(&mut self, together: bool, watch: Time, until: Time) -> Result<Status> {
+    pub fn run(
+        &mut self,
+        (together, watch): (bool, Time),
+        until: Time,
+        stop: &AtomicBool,
+    ) -> Result<Status> {
         let bit = regs::control::GO.mask() | regs::control::WATCH.mask();
         let control = bit
             | if together {
@@ -404,7 +408,7 @@ impl Boot {
             let status = self.status()?;
             let watched = self.released.is_some_and(|since| now >= since + watch);
             let done = (status.ended || watched) && self.console.is_quiet();
-            if done || now >= until {
+            if done || now >= until || stop.load(Ordering::Relaxed) {
                 return Ok(status);
             }
         }

@@ -325,6 +325,25 @@ fn codes_of_the_tree() {
         (ended.ready, ended.drives[1].code),
         (1, Code::NoRoom.number())
     );
+
+    // The next multiple of its size is behind the room: no window reaches there.
+    let mut large = config(Vec::new());
+    large.others = vec![function(&[Bar::Memory32(16 << 20)])];
+    large.below = Below::function(0);
+    let first = place().room_first + (1 << 20);
+    let narrow = Settings {
+        room_first: first,
+        room_end: first + (1 << 20),
+        ..place()
+    };
+    let program = assemble(PROGRAM).expect("the program assembles");
+    let root = Modelled::new(Hierarchy::new(large).expect("hierarchy"));
+    let mut spaces = Boot::new(root, narrow);
+    let end = Interpreter::new(program.words()).run(&mut spaces, INSTRUCTIONS_MOST);
+    assert_eq!(end.map(|end| end.code), Some(Code::NoDrive.number()));
+    assert_eq!(Drive::all(spaces.ram())[0].code, Code::NoRoom.number());
+    let tree = spaces.root().hierarchy().tree_mut();
+    assert_eq!(tree.port.bridge.windows().next(), None);
 }
 
 /// A function of the class of NVMe controllers that has these BARs and nothing behind them.

@@ -2,7 +2,7 @@
 //! Options of `forebay boot`: bring-up of drives without a CPU.
 
 use clap::{Args, value_parser};
-use forebay_app::boot::{BootSpec, Wrong};
+use forebay_app::boot::{BootFault, BootSpec};
 use forebay_cosim::Stall;
 use forebay_model::Time;
 
@@ -43,12 +43,12 @@ pub struct BootArgs {
     #[arg(long, value_name = "TIME", default_value = "4ns", value_parser = clock)]
     pub clock: Time,
     /// Pause all ports at random: CHANCE[:CYCLES]
-    #[arg(long, value_name = "PAUSE", value_parser = values::stall)]
+    #[arg(long, value_name = "PAUSE", value_parser = stall)]
     pub stall: Option<StallSpec>,
     /// What goes wrong: no-link, link-down=ACCESSES, [DRIVE/]silent=ACCESSES, [DRIVE/]retry=ACCESSES,
     /// [DRIVE/]fatal=TIME
-    #[arg(long, value_name = "FAULT", value_parser = wrong)]
-    pub fault: Vec<Wrong>,
+    #[arg(long, value_name = "FAULT", value_parser = fault)]
+    pub fault: Vec<BootFault>,
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -66,7 +66,7 @@ impl BootArgs {
             link_after: self.link,
             together: self.together,
             watch: self.watch,
-            wrong: self.fault.clone(),
+            faults: self.fault.clone(),
             stall: self.stall.as_ref().map_or(Stall::NONE, StallSpec::stall),
             period: (!self.interpreted).then_some(self.clock),
             seed: self.seed,
@@ -90,6 +90,16 @@ fn seconds(text: &str) -> Result<Time, String> {
     }
 }
 
+/// Reads `--stall`: all ports pause alike.
+fn stall(text: &str) -> Result<StallSpec, String> {
+    match values::stall(text)? {
+        of if of.is_of_all() => Ok(of),
+        _ => Err(format!(
+            "`{text}` names a port; write CHANCE or CHANCE:CYCLES, for all ports"
+        )),
+    }
+}
+
 /// Reads `--clock`.
 fn clock(text: &str) -> Result<Time, String> {
     match values::time(text)? {
@@ -103,7 +113,7 @@ fn clock(text: &str) -> Result<Time, String> {
 }
 
 /// Reads `--fault`.
-fn wrong(text: &str) -> Result<Wrong, String> {
+fn fault(text: &str) -> Result<BootFault, String> {
     let bad = || {
         format!(
             "`{text}` is no fault; write no-link, link-down=N, [DRIVE/]silent=N, [DRIVE/]retry=N or \
@@ -116,16 +126,16 @@ fn wrong(text: &str) -> Result<Wrong, String> {
     };
     let Some((kind, value)) = rest.split_once('=') else {
         return match text {
-            "no-link" => Ok(Wrong::NoLink),
+            "no-link" => Ok(BootFault::NoLink),
             _ => Err(bad()),
         };
     };
     let number = || value.parse().map_err(|_| bad());
     match kind {
-        "link-down" if rest == text => Ok(Wrong::LinkDown(number()?)),
-        "silent" => Ok(Wrong::Silent(drive, number()?)),
-        "retry" => Ok(Wrong::Retry(drive, number()?)),
-        "fatal" => Ok(Wrong::Fatal(drive, values::time(value)?)),
+        "link-down" if rest == text => Ok(BootFault::LinkDown(number()?)),
+        "silent" => Ok(BootFault::Silent(drive, number()?)),
+        "retry" => Ok(BootFault::Retry(drive, number()?)),
+        "fatal" => Ok(BootFault::Fatal(drive, values::time(value)?)),
         _ => Err(bad()),
     }
 }
@@ -136,10 +146,10 @@ mod tests {
 
     #[test]
     fn faults() {
-        assert_eq!(wrong("no-link"), Ok(Wrong::NoLink));
-        assert_eq!(wrong("link-down=7"), Ok(Wrong::LinkDown(7)));
-        assert_eq!(wrong("2/silent=0"), Ok(Wrong::Silent(2, 0)));
-        assert_eq!(wrong("retry=3"), Ok(Wrong::Retry(0, 3)));
+        assert_eq!(fault("no-link"), Ok(BootFault::NoLink));
+        assert_eq!(fault("link-down=7"), Ok(BootFault::LinkDown(7)));
+        assert_eq!(fault("2/silent=0"), Ok(BootFault::Silent(2, 0)));
+        assert_eq!(fault("retry=3"), Ok(BootFault::Retry(0, 3)));
         for text in [
             "",
             "no-link=1",
@@ -148,7 +158,7 @@ mod tests {
             "x/retry=1",
             "fatal=x",
         ] {
-            assert!(wrong(text).is_err(), "{text}");
+            assert!(fault(text).is_err(), "{text}");
         }
     }
 
