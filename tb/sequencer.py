@@ -100,9 +100,9 @@ def show(name: str, d: int, count: int = 1) -> int:
     return _word({"hex": 0x21, "dec": 0x22, "chars": 0x23}[name], d, 0, count - 1)
 
 
-def fail(code: int) -> int:
-    """Return the word that ends with a code."""
-    return _word(0x3E, rest=code)
+def fail(code: int = 0, register: int = 0) -> int:
+    """Return the word that ends with a code, or with the lowest byte of a register."""
+    return _word(0x3E, a=register, rest=code)
 
 
 STOP = _word(0x3F)
@@ -191,7 +191,8 @@ class Interpreter:
         elif 0x20 <= operation <= 0x23:
             self._write(self._text(operation, first, word))
         else:
-            self._end({0x3E: word & 0xFF, 0x3F: 0}.get(operation, BAD_PROGRAM))
+            code = (self.registers[a] | word) & 0xFF
+            self._end({0x3E: code, 0x3F: 0}.get(operation, BAD_PROGRAM))
             return None
         return following
 
@@ -273,7 +274,12 @@ def _any_word(at: int, end: int) -> list[int]:
     if random.random() < 0.01:
         word = show("dec", d)
     if random.random() < 0.004:
-        choices = [fail(random.randint(1, 254)), STOP, random.choice(UNKNOWN) << 26 | d << 22]
+        choices = [
+            fail(random.randint(1, 254)),
+            fail(register=d),
+            STOP,
+            random.choice(UNKNOWN) << 26 | d << 22,
+        ]
         word = random.choice(choices)
     return word
 

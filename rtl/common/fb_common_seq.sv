@@ -370,7 +370,7 @@ module fb_common_seq #(
       if (jumps) counter_q <= operation == RET ? returns[latest] : target;
     end
     if (state_q == SECOND && state_d == ENDED) begin
-      code <= rom_data[7:0];
+      code <= a_q[7:0] | rom_data[7:0];  // one of the two is 0
       if (operation == STOP) code <= '0;
       if (bad) code <= BadProgram;
     end

@@ -135,8 +135,10 @@ pub enum Instruction {
         /// Bytes, 1 to 8.
         count: u8,
     },
-    /// `fail`: stops with this code.
+    /// `fail`: stops with this code: the lowest byte of A, or a number. One of the two is 0.
     Fail {
+        /// A.
+        a: Register,
         /// The code, 1 to 254 in programs of the assembler.
         code: u8,
     },
@@ -338,7 +340,7 @@ impl Instruction {
             Self::Chars { d, count } => {
                 (0x23, first(d) | field((count as u32).wrapping_sub(1), 3, 0))
             }
-            Self::Fail { code } => (0x3e, code as u32),
+            Self::Fail { a, code } => (0x3e, field(a as u32, 4, 18) | code as u32),
             Self::Stop => (0x3f, 0),
         };
         op << 26 | rest
@@ -418,7 +420,10 @@ impl Instruction {
                 d,
                 count: bits(0, 3) + 1,
             },
-            0x3e => Self::Fail { code: word as u8 },
+            0x3e => Self::Fail {
+                a,
+                code: word as u8,
+            },
             0x3f => Self::Stop,
             _ => return Err(UnknownOperation { word }),
         })
@@ -516,7 +521,8 @@ impl Instruction {
             Self::Hex { d, digits } => format!("hex r{d}, {digits}"),
             Self::Dec { d } => format!("dec r{d}"),
             Self::Chars { d, count } => format!("chars r{d}, {count}"),
-            Self::Fail { code } => format!("fail {code}"),
+            Self::Fail { a: 0, code } => format!("fail {code}"),
+            Self::Fail { a, .. } => format!("fail r{a}"),
             Self::Stop => "stop".into(),
         }
     }

@@ -207,7 +207,7 @@ impl<'a> Interpreter<'a> {
                     _ => spaces.say(b'.'),
                 });
             }
-            Instruction::Fail { code } => return Err(code),
+            Instruction::Fail { a, code } => return Err(self.get(a) as u8 | code),
             Instruction::Stop => return Err(0),
         }
         Ok(next)

@@ -351,6 +351,8 @@ async def ends(dut) -> None:
         assert (outcome.code, outcome.place) == (255, 1)
     for code in (1, 254):
         assert (await made.run([seq.fail(code)])).code == code
+        load = seq.load(5, code | 0x7700)
+        assert (await made.run([*load, seq.fail(register=5)])).code == code
     words = [seq.jump("jmp", 1023), *[seq.STOP] * 1022, seq.fail(3)]
     outcome = await made.run(words)
     assert (outcome.code, outcome.place) == (3, 1023)

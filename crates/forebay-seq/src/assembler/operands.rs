@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::lexer::{Kind, Token};
 use super::names::{Meaning, Names};
 use crate::error::{At, Error, Result};
-use crate::instruction::{Access, Operand, Register, Time};
+use crate::instruction::{Access, Instruction, Operand, Register, Time};
 
 /// Numbers of up to 64 bits, with or without sign.
 pub const ANY: RangeInclusive<i128> = -(1 << 63)..=u64::MAX as i128;
@@ -207,6 +207,16 @@ impl<'a> Operands<'a> {
                 Ok(Time::Microseconds(number as u32))
             }
         }
+    }
+
+    /// What a program ends with: a register or a number.
+    pub fn code(&mut self) -> Result<Instruction> {
+        let (mut a, mut code) = (0, 0);
+        match self.is_register() {
+            true => a = self.register()?,
+            false => code = self.number("code", 1..=254)? as u8,
+        }
+        Ok(Instruction::Fail { a, code })
     }
 
     /// A space, and in brackets a register with an offset.

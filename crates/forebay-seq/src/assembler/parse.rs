@@ -195,9 +195,7 @@ fn single(name: &str, of: &mut Operands) -> Result<(Instruction, Option<(At, Tar
             d: of.register_then()?,
             count: of.number("count", 1..=8)? as u8,
         },
-        "fail" => Instruction::Fail {
-            code: of.number("code", 1..=254)? as u8,
-        },
+        "fail" => of.code()?,
         "ret" => Instruction::Ret,
         // The caller looks the name up before: this is the one that is left.
         _ => Instruction::Stop,

@@ -42,7 +42,7 @@ fn line() -> impl Strategy<Value = String> {
             .prop_map(|(op, d, a)| format!("{op} {d}, {a}, 9f")),
         ("bset|bclr", register(), 0..64).prop_map(|(op, d, bit)| format!("{op} {d}, {bit}, 9f")),
         ("berr|btime|jmp", "9f|end").prop_map(|(op, to)| format!("{op} {to}")),
-        "call part|ret|stop|9:|fail [1-9]|(timer|wait) (r3|[1-9]{1,7})|dec r[0-9]",
+        "call part|ret|stop|9:|fail (r3|[1-9])|(timer|wait) (r3|[1-9]{1,7})|dec r[0-9]",
         "(hex|chars) r[0-9], [1-8]",
         "[ !#-\\[\\]-~]{1,9}".prop_map(|text| format!("say \"{text}\\n\\t\\\"\\\\\"")),
     ]

@@ -93,6 +93,10 @@ fn time_passes() {
 fn calls_return_and_codes_are_kept() {
     let (end, said, _) = run("call a\n call a\n fail 77\na: say \"a\"\n ret");
     assert_eq!((end.code, end.place, said.as_str()), (77, 2, "aa"));
+    // The lowest byte of a register; without one it is a `stop`.
+    for (number, code) in [("0x1fe", 254), ("0x100", 0)] {
+        assert_eq!(run(&format!("li r7, {number}\n fail r7")).0.code, code);
+    }
 }
 
 #[test]

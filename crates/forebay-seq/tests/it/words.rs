@@ -65,6 +65,7 @@ fn each_instruction_has_its_word() {
     assembles("dec r1", &[of(0x22, 1, 0)]);
     assembles("chars r1, 8", &[of(0x23, 1, 0) | 7]);
     assembles("fail K", &[of(0x3e, 0, 0) | 16]);
+    assembles("fail r5", &[of(0x3e, 0, 5)]);
     assembles("stop", &[of(0x3f, 0, 0)]);
 }
 
