@@ -79,6 +79,7 @@
 #define FB_ERR_TOO_LONG     0x7u
 #define FB_ERR_MEMORY       0x8u
 #define FB_ERR_OFFLINE      0x9u
+#define FB_ERR_RESET        0xau
 #define FB_ERR_NVME         0x80u
 
 /* User side: command beats, bit positions */
@@ -116,6 +117,7 @@
 #define FB_BAR0_NET_CONTROL      0xc0000u
 #define FB_BAR0_RECORDER_CONTROL 0xc1000u
 #define FB_BAR0_ELEMENTS         0xd0000u
+#define FB_BAR0_ADMIN            0xf0000u
 #define FB_BAR0_HOST             0x400000u
 #define FB_BAR0_DATA             0x1000000u
 #define FB_BAR0_BYTES_DRAM       0x10000000u
@@ -308,22 +310,36 @@
 #define FB_SPACE_PORT  0x5u
 #define FB_SPACE_COUNT 0x6u
 
+/* Registers of the streamer that the bring-up writes, in the space CTL */
+#define FB_STREAMER_SQ_DOORBELL     0x0u
+#define FB_STREAMER_ENABLE          0x28u
+#define FB_STREAMER_BLOCK_SHIFT     0x210u
+#define FB_STREAMER_STATUS          0x248u
+#define FB_STREAMER_DOORBELL_OFFSET 0x268u
+#define FB_STREAMER_DRIVES          0xc40u
+#define FB_STREAMER_LAYOUT          0xe00u
+
 /* Bring-up: registers in the space PORT */
-#define FB_PORT_LINK          0x0u
-#define FB_PORT_PERST         0x8u
-#define FB_PORT_ADMIN_BASE    0x10u
-#define FB_PORT_QUEUE_BASE    0x18u
-#define FB_PORT_QUEUE_STEP    0x20u
-#define FB_PORT_ROOM_FIRST    0x28u
-#define FB_PORT_ROOM_END      0x30u
-#define FB_PORT_ROOT_BAR      0x38u
-#define FB_PORT_DRIVES_MOST   0x40u
-#define FB_PORT_QUEUE_ENTRIES 0x48u
-#define FB_PORT_OPTIONS       0x50u
-#define FB_PORT_STATE         0x58u
-#define FB_PORT_COUNT         0x60u
-#define FB_PORT_DRIVES_READY  0x68u
-#define FB_PORT_RESET_US      0x70u
+#define FB_PORT_LINK           0x0u
+#define FB_PORT_PERST          0x8u
+#define FB_PORT_ADMIN_BASE     0x10u
+#define FB_PORT_QUEUE_BASE     0x18u
+#define FB_PORT_QUEUE_STEP     0x20u
+#define FB_PORT_ROOM_FIRST     0x28u
+#define FB_PORT_ROOM_END       0x30u
+#define FB_PORT_ROOT_BAR       0x38u
+#define FB_PORT_DRIVES_MOST    0x40u
+#define FB_PORT_QUEUE_ENTRIES  0x48u
+#define FB_PORT_OPTIONS        0x50u
+#define FB_PORT_STATE          0x58u
+#define FB_PORT_COUNT          0x60u
+#define FB_PORT_DRIVES_READY   0x68u
+#define FB_PORT_RESET_US       0x70u
+#define FB_PORT_DATA_BASE      0x78u
+#define FB_PORT_MMIO_OFFSET    0x80u
+#define FB_PORT_MEDIA_BYTES    0x88u
+#define FB_PORT_BLOCK_SHIFT    0x90u
+#define FB_PORT_COMMAND_CYCLES 0x98u
 
 /* Bring-up: what the program is at */
 #define FB_STATE_LINK   0x1u

@@ -82,6 +82,7 @@ package fb_spec_pkg;
   localparam logic [7:0] ERR_TOO_LONG = 8'h7;
   localparam logic [7:0] ERR_MEMORY = 8'h8;
   localparam logic [7:0] ERR_OFFLINE = 8'h9;
+  localparam logic [7:0] ERR_RESET = 8'ha;
   localparam logic [7:0] ERR_NVME = 8'h80;
 
   // User side: command beats, bit positions
@@ -119,6 +120,7 @@ package fb_spec_pkg;
   localparam int unsigned BAR0_NET_CONTROL = 'hc0000;
   localparam int unsigned BAR0_RECORDER_CONTROL = 'hc1000;
   localparam int unsigned BAR0_ELEMENTS = 'hd0000;
+  localparam int unsigned BAR0_ADMIN = 'hf0000;
   localparam int unsigned BAR0_HOST = 'h400000;
   localparam int unsigned BAR0_DATA = 'h1000000;
   localparam int unsigned BAR0_BYTES_DRAM = 'h10000000;
@@ -311,6 +313,15 @@ package fb_spec_pkg;
   localparam int unsigned SPACE_PORT = 5;
   localparam int unsigned SPACE_COUNT = 6;
 
+  // Registers of the streamer that the bring-up writes, in the space CTL
+  localparam int unsigned STREAMER_SQ_DOORBELL = 0;
+  localparam int unsigned STREAMER_ENABLE = 40;
+  localparam int unsigned STREAMER_BLOCK_SHIFT = 528;
+  localparam int unsigned STREAMER_STATUS = 584;
+  localparam int unsigned STREAMER_DOORBELL_OFFSET = 616;
+  localparam int unsigned STREAMER_DRIVES = 3136;
+  localparam int unsigned STREAMER_LAYOUT = 3584;
+
   // Bring-up: registers in the space PORT
   localparam logic [15:0] PORT_LINK = 16'h0;
   localparam logic [15:0] PORT_PERST = 16'h8;
@@ -327,6 +338,11 @@ package fb_spec_pkg;
   localparam logic [15:0] PORT_COUNT = 16'h60;
   localparam logic [15:0] PORT_DRIVES_READY = 16'h68;
   localparam logic [15:0] PORT_RESET_US = 16'h70;
+  localparam logic [15:0] PORT_DATA_BASE = 16'h78;
+  localparam logic [15:0] PORT_MMIO_OFFSET = 16'h80;
+  localparam logic [15:0] PORT_MEDIA_BYTES = 16'h88;
+  localparam logic [15:0] PORT_BLOCK_SHIFT = 16'h90;
+  localparam logic [15:0] PORT_COMMAND_CYCLES = 16'h98;
 
   // Bring-up: what the program is at
   localparam logic [2:0] STATE_LINK = 3'h1;

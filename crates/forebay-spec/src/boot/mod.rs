@@ -66,6 +66,16 @@ pub mod port {
     /// Read: for how long PERST# is asserted, and what passes from link-up to the first request, in
     /// microseconds: 100 ms by PCI Express Base 5.0, 6.6.1.
     pub const RESET_US: u16 = 0x70;
+    /// Read: bus address of the streamer's data window.
+    pub const DATA_BASE: u16 = 0x78;
+    /// Read: what is added to a bus address to reach it through the root port's bridge.
+    pub const MMIO_OFFSET: u16 = 0x80;
+    /// Write: bytes that the streamer's drives have together.
+    pub const MEDIA_BYTES: u16 = 0x88;
+    /// Write: log2 of the bytes of their logical blocks.
+    pub const BLOCK_SHIFT: u16 = 0x90;
+    /// Read: cycles after which the streamer gives a command up.
+    pub const COMMAND_CYCLES: u16 = 0x98;
 }
 
 /// What the program is at.
@@ -212,7 +222,7 @@ numbered! {
         Format = 18 "format";
         /// The controller gives no I/O queue.
         NoQueue = 19 "no queue";
-        /// A register of the streamer does not hold what was written to it.
+        /// A register of the streamer does not hold what was written to it, or the streamer has halted.
         Streamer = 20 "streamer";
         /// Drives have different block sizes.
         DrivesDiffer = 21 "drives differ";

@@ -47,6 +47,20 @@ const fn code(name: &'static str, bits: u32, value: u64) -> Constant {
     Constant { name, bits, value }
 }
 
+/// Offsets of the streamer's registers.
+mod offsets {
+    use crate::streamer::regs;
+
+    pub const SQ_DOORBELL: u64 = regs::sq_doorbell::OFFSET;
+    pub const ENABLE: u64 = regs::enable::OFFSET;
+    pub const BLOCK_SHIFT: u64 = regs::block_shift::OFFSET;
+    pub const STATUS: u64 = regs::status::OFFSET;
+    pub const DOORBELL_OFFSET: u64 = regs::doorbell_offset::OFFSET;
+    /// Of drive 1, behind which the others are.
+    pub const DRIVES: u64 = regs::drive_sq_doorbell::of(1);
+    pub const LAYOUT: u64 = regs::layout::OFFSET;
+}
+
 /// A MAC address as a number, its first byte on the wire the highest.
 const fn address([a, b, c, d, e, f]: [u8; 6]) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
@@ -122,7 +136,7 @@ pub const GROUPS: &[Group] = &[
         constants: &[list!(
             8, "ERR_", error:
             OK MISALIGNED ZERO_LENGTH OUT_OF_RANGE TIMEOUT HALTED BAD_KEEP TOO_LONG MEMORY OFFLINE
-            NVME=NVME_FLAG
+            RESET NVME=NVME_FLAG
         )],
     },
     Group {
@@ -148,7 +162,7 @@ pub const GROUPS: &[Group] = &[
         constants: &[list!(
             0, "BAR0_", bar0:
             BYTES QUEUES QUEUES_DEEP CONTROL HOST_CONTROL NET_CONTROL RECORDER_CONTROL
-            ELEMENTS HOST DATA BYTES_DRAM PRP_LISTS DATA_DRAM
+            ELEMENTS ADMIN HOST DATA BYTES_DRAM PRP_LISTS DATA_DRAM
         )],
     },
     Group {
@@ -322,11 +336,19 @@ pub const GROUPS: &[Group] = &[
         )],
     },
     Group {
+        title: "Registers of the streamer that the bring-up writes, in the space CTL",
+        constants: &[list!(
+            0, "STREAMER_", offsets:
+            SQ_DOORBELL ENABLE BLOCK_SHIFT STATUS DOORBELL_OFFSET DRIVES LAYOUT
+        )],
+    },
+    Group {
         title: "Bring-up: registers in the space PORT",
         constants: &[list!(
             16, "PORT_", port:
             LINK PERST ADMIN_BASE QUEUE_BASE QUEUE_STEP ROOM_FIRST ROOM_END ROOT_BAR DRIVES_MOST
-            QUEUE_ENTRIES OPTIONS STATE COUNT DRIVES_READY RESET_US
+            QUEUE_ENTRIES OPTIONS STATE COUNT DRIVES_READY RESET_US DATA_BASE MMIO_OFFSET MEDIA_BYTES
+            BLOCK_SHIFT COMMAND_CYCLES
         )],
     },
     Group {

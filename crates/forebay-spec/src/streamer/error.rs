@@ -23,6 +23,8 @@ pub const TOO_LONG: u8 = 0x07;
 pub const MEMORY: u8 = 0x08;
 /// The drive that it concerns is offline.
 pub const OFFLINE: u8 = 0x09;
+/// The drives were reset while it was under way. The raw recorder says so, not the streamer.
+pub const RESET: u8 = 0x0a;
 /// Set in a code that carries a condensed NVMe status.
 pub const NVME_FLAG: u8 = 0x80;
 
@@ -56,6 +58,9 @@ pub enum UserError {
     /// [`OFFLINE`].
     #[error("the drive on which it would lie is offline")]
     Offline,
+    /// [`RESET`].
+    #[error("the drives were reset while it was under way")]
+    Reset,
     /// The SSD's own status, condensed: status code type and five of the eight code bits. The whole
     /// status stands in register `error_cause`.
     #[error(
@@ -87,6 +92,7 @@ impl UserError {
             TOO_LONG => Self::TooLong,
             MEMORY => Self::Memory,
             OFFLINE => Self::Offline,
+            RESET => Self::Reset,
             c if c & NVME_FLAG != 0 => Self::Nvme {
                 sct: c >> 5 & 3,
                 code: c & 0x1f,
@@ -107,6 +113,7 @@ impl UserError {
             Self::TooLong => TOO_LONG,
             Self::Memory => MEMORY,
             Self::Offline => OFFLINE,
+            Self::Reset => RESET,
             Self::Nvme { sct, code } => NVME_FLAG | (sct & 3) << 5 | code & 0x1f,
             Self::Unknown(code) => code,
         }
