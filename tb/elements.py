@@ -98,14 +98,20 @@ def results(dut) -> AxiStreamSink:
     return word_stream(AxiStreamSink, dut, "m_axis_result")
 
 
+def ports(stream: str) -> tuple[str, str]:
+    """Return the names of target and initiator; `stream` is empty where there is but one."""
+    return "_".join(filter(None, ("s_axis", stream))), "_".join(filter(None, ("m_axis", stream)))
+
+
 class Bench:
     """A source before the element and a sink behind it, both of cocotbext-axi."""
 
     def __init__(self, dut, stream: str = "object") -> None:
         self.dut = dut
-        self.beat = len(getattr(dut, f"s_axis_{stream}_tkeep"))  # bytes of one on its way in
-        self.source = harness.axi_stream(AxiStreamSource, dut, f"s_axis_{stream}")
-        self.sink = harness.axi_stream(AxiStreamSink, dut, f"m_axis_{stream}")
+        target, initiator = ports(stream)
+        self.beat = len(getattr(dut, f"{target}_tkeep"))  # bytes of one on its way in
+        self.source = harness.axi_stream(AxiStreamSource, dut, target)
+        self.sink = harness.axi_stream(AxiStreamSink, dut, initiator)
         judges = stream == "object" and hasattr(dut, "m_axis_result_tdata")
         self.results = results(dut) if judges else None
         self.tag = random.getrandbits(32)  # of the next packet
@@ -197,7 +203,13 @@ class Bench:
 
 
 async def any_packets(
-    dut, model: Model, cfg: int = 0, idle: float = 0.0, stall: float = 0.0, count: int = 150
+    dut,
+    model: Model,
+    cfg: int = 0,
+    idle: float = 0.0,
+    stall: float = 0.0,
+    count: int = 150,
+    stream: str = "object",
 ) -> None:
     """Packets of any length, whole objects and parts, come out as `model` says, in order.
 
@@ -213,8 +225,10 @@ async def any_packets(
         Shares of cycles in which source and sink pause, 0 to 1.
     count : int
         How many packets.
+    stream : str
+        Which stream, as in :func:`ports`.
     """
-    bench = Bench(dut)
+    bench = Bench(dut, stream)
     await bench.start(cfg, idle, stall)
     packets = [random.randbytes(size()) for _ in range(count)]
     for data in packets:
@@ -224,9 +238,11 @@ async def any_packets(
     await bench.silent()
 
 
-async def reset_in_mid_packet(dut, model: Model, cfg: int = 0, judges: bool = False) -> None:
+async def reset_in_mid_packet(
+    dut, model: Model, cfg: int = 0, judges: bool = False, stream: str = "object"
+) -> None:
     """A reset forgets what is inside, and the next packet is right, with its result if `judges`."""
-    bench = Bench(dut)
+    bench = Bench(dut, stream)
     await bench.start(cfg)
     for _ in range(20):
         await bench.send(random.randbytes(20 * BEAT))
@@ -243,7 +259,7 @@ async def reset_in_mid_packet(dut, model: Model, cfg: int = 0, judges: bool = Fa
         await bench.silent()
 
 
-async def cycles_of(dut, beats: int, cfg: int = 0) -> tuple[int, int]:
+async def cycles_of(dut, beats: int, cfg: int = 0, stream: str = "object") -> tuple[int, int]:
     """Send one long packet without pauses.
 
     Returns
@@ -251,13 +267,13 @@ async def cycles_of(dut, beats: int, cfg: int = 0) -> tuple[int, int]:
     tuple of int
         Cycles from its first beat in to its first beat out, and from that to its last.
     """
-    bench = Bench(dut)
+    bench = Bench(dut, stream)
     await bench.start(cfg)
     came: list[int] = []
     gone: list[int] = []
-    for prefix, found in (("s", came), ("m", gone)):
-        valid = getattr(dut, f"{prefix}_axis_object_tvalid")
-        ready = getattr(dut, f"{prefix}_axis_object_tready")
+    for prefix, found in zip(ports(stream), (came, gone), strict=True):
+        valid = getattr(dut, f"{prefix}_tvalid")
+        ready = getattr(dut, f"{prefix}_tready")
         cocotb.start_soon(harness.record(dut.clk, valid, ready, found))
     await bench.send(random.randbytes(beats * bench.beat))
     await with_timeout(bench.sink.recv(), 1, "ms")

@@ -5,8 +5,6 @@ rtl/pe/fb_pe_check.sv
 rtl/pe/fb_pe_check_result.sv
 rtl/pe/fb_pe_entry.sv
 rtl/pe/fb_pe_back_entry.sv
-rtl/pe/fb_pe_narrow.sv
-rtl/pe/fb_pe_widen.sv
 rtl/pe/fb_pe_cdc.sv
 rtl/pe/fb_pe_registers_cdc.sv
 rtl/pe/fb_pe_tap.sv

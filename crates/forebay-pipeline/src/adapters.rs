@@ -158,10 +158,13 @@ impl Adapters<'_> {
     }
 
     fn width(&self, what: &str, from: &str, to: &str) -> String {
-        let module = format!("fb_pe_{what} #(\n      .Bits({})\n  )", self.element.width);
+        let bits = self.element.width;
+        let module = format!(
+            "fb_axis_{what} #(\n      .Bits({bits}),\n      .UserBits(2),\n      .TagBits(PACKET_TAG_BITS)\n  )"
+        );
         let all = [
-            ports(&SIGNALS, "s_axis_object", from),
-            ports(&SIGNALS, "m_axis_object", to),
+            ports(&SIGNALS, "s_axis", from),
+            ports(&SIGNALS, "m_axis", to),
         ];
         let name = format!("u_{what}_{}_{}", self.index, self.element.name);
         instance_on(CHAIN, &module, &name, &all.concat())

@@ -7,19 +7,17 @@ use super::field::Field;
 /// Longest name of an element or a setting.
 const NAME_MOST: usize = 40;
 /// Names of modules that are no elements.
-const TAKEN: [&str; 13] = [
+const TAKEN: [&str; 11] = [
     "back_entry",
     "cdc",
     "chain",
     "check",
     "check_result",
     "entry",
-    "narrow",
     "pkg",
     "registers_cdc",
     "settings",
     "tap",
-    "widen",
     "windows",
 ];
 /// Keys of `[[pe]]` that are no settings.

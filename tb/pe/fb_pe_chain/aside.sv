@@ -150,46 +150,50 @@ module fb_pe_chain
       .rdata(extent_0)
   );
 
-  fb_pe_narrow #(
-      .Bits(128)
+  fb_axis_narrow #(
+      .Bits(128),
+      .UserBits(2),
+      .TagBits(PACKET_TAG_BITS)
   ) u_narrow_0_aside (
       .clk,
       .rst,
-      .s_axis_object_tvalid(s_axis_object_tvalid),
-      .s_axis_object_tready(s_axis_object_tready),
-      .s_axis_object_tdata(s_axis_object_tdata),
-      .s_axis_object_tkeep(s_axis_object_tkeep),
-      .s_axis_object_tlast(s_axis_object_tlast),
-      .s_axis_object_tuser(s_axis_object_tuser),
-      .s_axis_object_tid(s_axis_object_tid),
-      .m_axis_object_tvalid(narrow_0_tvalid),
-      .m_axis_object_tready(narrow_0_tready),
-      .m_axis_object_tdata(narrow_0_tdata),
-      .m_axis_object_tkeep(narrow_0_tkeep),
-      .m_axis_object_tlast(narrow_0_tlast),
-      .m_axis_object_tuser(narrow_0_tuser),
-      .m_axis_object_tid(narrow_0_tid)
+      .s_axis_tvalid(s_axis_object_tvalid),
+      .s_axis_tready(s_axis_object_tready),
+      .s_axis_tdata(s_axis_object_tdata),
+      .s_axis_tkeep(s_axis_object_tkeep),
+      .s_axis_tlast(s_axis_object_tlast),
+      .s_axis_tuser(s_axis_object_tuser),
+      .s_axis_tid(s_axis_object_tid),
+      .m_axis_tvalid(narrow_0_tvalid),
+      .m_axis_tready(narrow_0_tready),
+      .m_axis_tdata(narrow_0_tdata),
+      .m_axis_tkeep(narrow_0_tkeep),
+      .m_axis_tlast(narrow_0_tlast),
+      .m_axis_tuser(narrow_0_tuser),
+      .m_axis_tid(narrow_0_tid)
   );
 
-  fb_pe_widen #(
-      .Bits(128)
+  fb_axis_widen #(
+      .Bits(128),
+      .UserBits(2),
+      .TagBits(PACKET_TAG_BITS)
   ) u_widen_0_aside (
       .clk,
       .rst,
-      .s_axis_object_tvalid(parts_0_tvalid),
-      .s_axis_object_tready(parts_0_tready),
-      .s_axis_object_tdata(parts_0_tdata),
-      .s_axis_object_tkeep(parts_0_tkeep),
-      .s_axis_object_tlast(parts_0_tlast),
-      .s_axis_object_tuser(parts_0_tuser),
-      .s_axis_object_tid(parts_0_tid),
-      .m_axis_object_tvalid(m_axis_object_tvalid),
-      .m_axis_object_tready(m_axis_object_tready),
-      .m_axis_object_tdata(m_axis_object_tdata),
-      .m_axis_object_tkeep(m_axis_object_tkeep),
-      .m_axis_object_tlast(m_axis_object_tlast),
-      .m_axis_object_tuser(m_axis_object_tuser),
-      .m_axis_object_tid(m_axis_object_tid)
+      .s_axis_tvalid(parts_0_tvalid),
+      .s_axis_tready(parts_0_tready),
+      .s_axis_tdata(parts_0_tdata),
+      .s_axis_tkeep(parts_0_tkeep),
+      .s_axis_tlast(parts_0_tlast),
+      .s_axis_tuser(parts_0_tuser),
+      .s_axis_tid(parts_0_tid),
+      .m_axis_tvalid(m_axis_object_tvalid),
+      .m_axis_tready(m_axis_object_tready),
+      .m_axis_tdata(m_axis_object_tdata),
+      .m_axis_tkeep(m_axis_object_tkeep),
+      .m_axis_tlast(m_axis_object_tlast),
+      .m_axis_tuser(m_axis_object_tuser),
+      .m_axis_tid(m_axis_object_tid)
   );
 
   fb_pe_cdc #(
