@@ -474,8 +474,12 @@ class Reader:
         self.commands: list[tuple[int, int]] = []
         self.sent: list[tuple[bytes, int]] = []
         self.sink = harness.axi_stream(AxiStreamSink, dut, "m_axis_rdcmd")
-        self.data = harness.axi_stream(AxiStreamSource, dut, "s_axis_rd")
+        self.data = self.source(dut)
         cocotb.start_soon(self.take())
+
+    def source(self, dut) -> AxiStreamSource:
+        """Return what sends the data."""
+        return harness.axi_stream(AxiStreamSource, dut, "s_axis_rd")
 
     async def take(self) -> None:
         """Take one command after the other."""

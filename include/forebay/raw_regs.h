@@ -228,6 +228,24 @@ extern "C" {
 #define RAW__READ_STOPPED__NS_bp 0
 #define RAW__READ_STOPPED__NS_bw 64
 
+// reg - raw::fifo_level
+#define RAW__FIFO_LEVEL__BYTES_bm 0x7ffffffff
+#define RAW__FIFO_LEVEL__BYTES_bp 0
+#define RAW__FIFO_LEVEL__BYTES_bw 35
+
+// reg - raw::fifo_high_water
+#define RAW__FIFO_HIGH_WATER__BYTES_bm 0x7ffffffff
+#define RAW__FIFO_HIGH_WATER__BYTES_bp 0
+#define RAW__FIFO_HIGH_WATER__BYTES_bw 35
+
+// reg - raw::fifo_errors
+#define RAW__FIFO_ERRORS__WRITES_bm 0xffffffff
+#define RAW__FIFO_ERRORS__WRITES_bp 0
+#define RAW__FIFO_ERRORS__WRITES_bw 32
+#define RAW__FIFO_ERRORS__READS_bm 0xffffffff00000000
+#define RAW__FIFO_ERRORS__READS_bp 32
+#define RAW__FIFO_ERRORS__READS_bw 32
+
 // mem - raw::gaps
 typedef struct __attribute__ ((__packed__)) {
     uint64_t mem[256];
@@ -262,7 +280,10 @@ typedef struct __attribute__ ((__packed__)) {
     uint64_t write_stopped;
     uint64_t read_started;
     uint64_t read_stopped;
-    uint8_t RESERVED_d8_7ff[0x728];
+    uint64_t fifo_level;
+    uint64_t fifo_high_water;
+    uint64_t fifo_errors;
+    uint8_t RESERVED_f0_7ff[0x710];
     raw__gaps_t gaps;
 } raw_t;
 

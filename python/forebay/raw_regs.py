@@ -29,6 +29,9 @@ WRITE_STARTED = 0x0B8
 WRITE_STOPPED = 0x0C0
 READ_STARTED = 0x0C8
 READ_STOPPED = 0x0D0
+FIFO_LEVEL = 0x0D8
+FIFO_HIGH_WATER = 0x0E0
+FIFO_ERRORS = 0x0E8
 GAPS = 0x800
 
 MEMORIES = {
@@ -139,6 +142,16 @@ FIELDS = {
     },
     "read_stopped": {
         "ns": (63, 0),
+    },
+    "fifo_level": {
+        "bytes": (34, 0),
+    },
+    "fifo_high_water": {
+        "bytes": (34, 0),
+    },
+    "fifo_errors": {
+        "writes": (31, 0),
+        "reads": (63, 32),
     },
 }
 

@@ -13,11 +13,14 @@
 //              last chunk where a stop does not wait for it. What goes out has TLAST with each chunk's
 //              end; where a read fails one beat with TLAST and TUSER has the code in TDATA[7:0] and no
 //              data. `s_axil_raw`: AXI4-Lite, 64 bit, one access at a time.
+//              `fifo_flush` is high when nothing more comes into the FIFO: then it keeps nothing back.
+// Resets:      `drives_reset`, of any length, ends what is under way; nothing starts before `hold` is low.
+//              Of the streamer see fb_store_raw_resync.
 // Latency:     none from `s_axis_in` to the FIFO, 1 cycle from it to the streamer, 2 where a chunk
-//              begins; none from the streamer to `m_axis_out`.
+//              begins; 1 from the streamer to `m_axis_out`.
 // Throughput:  64 bytes a cycle each way; of writes, a cycle less for each chunk.
 // Limits:      no chunk begins while `hold` is high; one that is under way goes on. 512-bit registers:
-//              one. Writes and reads have no order between each other.
+//              two. Writes and reads have no order between each other. An array has no parity.
 // Does not implement: the FIFO, interrupts, a list of the gaps on the drive.
 
 `default_nettype none
@@ -32,7 +35,8 @@ module fb_store_raw
     input wire rst,
 
     // From the bring-up.
-    input wire        hold,         // the drive is not ready
+    input wire        hold,          // the drive is not ready
+    input wire        drives_reset,  // drives and streamer are reset; `hold` is high, too
     input wire [63:0] media_bytes,
     input wire [ 7:0] block_shift,
 
@@ -66,6 +70,12 @@ module fb_store_raw
     input  wire                       m_axis_fifo_tready,
     output logic [USER_DATA_BITS-1:0] m_axis_fifo_tdata,
     input  wire  [              31:0] fifo_free,           // beats for which it has room
+    output logic                      fifo_flush,          // no more come
+    input  wire  [              34:0] fifo_level,          // bytes, of a FIFO in memory
+    input  wire  [              34:0] fifo_high_water,
+    output logic                      fifo_begins,         // pulse: high water and errors anew
+    input  wire                       fifo_write_error,    // pulse: the memory refused a burst, ...
+    input  wire                       fifo_read_error,     // ... or a beat
     input  wire                       s_axis_fifo_tvalid,
     output logic                      s_axis_fifo_tready,
     input  wire  [USER_DATA_BITS-1:0] s_axis_fifo_tdata,
@@ -77,22 +87,23 @@ module fb_store_raw
     output logic                      m_axis_out_tuser,
 
     // The streamer.
-    output logic                      m_axis_wr_tvalid,
-    input  wire                       m_axis_wr_tready,
-    output logic [USER_DATA_BITS-1:0] m_axis_wr_tdata,
-    output logic                      m_axis_wr_tlast,
-    input  wire                       s_axis_wrsp_tvalid,
-    output logic                      s_axis_wrsp_tready,
-    input  wire  [               7:0] s_axis_wrsp_tdata,
-    output logic                      m_axis_rdcmd_tvalid,
-    input  wire                       m_axis_rdcmd_tready,
-    output logic [USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
-    output logic                      m_axis_rdcmd_tlast,
-    input  wire                       s_axis_rd_tvalid,
-    output logic                      s_axis_rd_tready,
-    input  wire  [USER_DATA_BITS-1:0] s_axis_rd_tdata,
-    input  wire                       s_axis_rd_tlast,
-    input  wire                       s_axis_rd_tuser
+    output logic                       m_axis_wr_tvalid,
+    input  wire                        m_axis_wr_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,      // all, or none where a beat only ends
+    output logic                       m_axis_wr_tlast,
+    input  wire                        s_axis_wrsp_tvalid,
+    output logic                       s_axis_wrsp_tready,
+    input  wire  [                7:0] s_axis_wrsp_tdata,
+    output logic                       m_axis_rdcmd_tvalid,
+    input  wire                        m_axis_rdcmd_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
+    output logic                       m_axis_rdcmd_tlast,
+    input  wire                        s_axis_rd_tvalid,
+    output logic                       s_axis_rd_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_rd_tdata,
+    input  wire                        s_axis_rd_tlast,
+    input  wire                        s_axis_rd_tuser
 );
 
   if (Chunks < 2 || Chunks > 64 || (Chunks & (Chunks - 1)) != 0) begin : gen_bad_chunks
@@ -156,7 +167,16 @@ module fb_store_raw
   );
 
   // ---------------------------------------------------------------------------------------- writing
-  logic begins, stop, abort, closed;
+  logic begins, stop, abort, closed, keep;
+  logic [31:0] fifo_writes_q, fifo_reads_q;
+  assign fifo_flush  = closed;
+  assign fifo_begins = begins;
+  always_ff @(posedge clk) begin : count_fifo_errors
+    fifo_writes_q <= fifo_writes_q + 32'(fifo_write_error);
+    fifo_reads_q  <= fifo_reads_q + 32'(fifo_read_error);
+    if (begins || rst) {fifo_writes_q, fifo_reads_q} <= '0;
+  end
+  assign m_axis_wr_tkeep = {USER_BEAT_BYTES{keep}};
   logic write_locks, writing, write_end, any_written;
   logic [7:0] write_code;
   unit_t write_failed, written;
@@ -204,6 +224,7 @@ module fb_store_raw
       .rst,
       .go(out.control.write.value),
       .hold,
+      .drives_reset,
       .cfg_ring(out.control.write_ring.value),
       .cfg_chunk(chunk),
       .cfg_start(write_start),
@@ -221,6 +242,7 @@ module fb_store_raw
       .m_axis_wr_tvalid,
       .m_axis_wr_tready,
       .m_axis_wr_tdata,
+      .m_axis_wr_tkeep(keep),
       .m_axis_wr_tlast,
       .s_axis_wrsp_tvalid,
       .s_axis_wrsp_tready,
@@ -273,6 +295,7 @@ module fb_store_raw
       .rst,
       .go(out.control.read.value),
       .hold,
+      .drives_reset,
       .cfg_chunk(chunk),
       .cfg_start(read_start),
       .cfg_max(read_max),
@@ -346,6 +369,10 @@ module fb_store_raw
     in.write_stopped.ns.next = write_stopped;
     in.read_started.ns.next = read_started;
     in.read_stopped.ns.next = read_stopped;
+    in.fifo_level.bytes.next = fifo_level;
+    in.fifo_high_water.bytes.next = fifo_high_water;
+    in.fifo_errors.writes.next = fifo_writes_q;
+    in.fifo_errors.reads.next = fifo_reads_q;
     in.gaps.rd_ack = gap_read_q[1];
     in.gaps.rd_data = gap_rdata;
   end

@@ -178,6 +178,9 @@ module fb_store_raw_csr (
         logic write_stopped;
         logic read_started;
         logic read_stopped;
+        logic fifo_level;
+        logic fifo_high_water;
+        logic fifo_errors;
         logic gaps;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -224,6 +227,9 @@ module fb_store_raw_csr (
         decoded_reg_strb.write_stopped = cpuif_req_masked & (cpuif_addr == 12'hc0) & !cpuif_req_is_wr;
         decoded_reg_strb.read_started = cpuif_req_masked & (cpuif_addr == 12'hc8) & !cpuif_req_is_wr;
         decoded_reg_strb.read_stopped = cpuif_req_masked & (cpuif_addr == 12'hd0) & !cpuif_req_is_wr;
+        decoded_reg_strb.fifo_level = cpuif_req_masked & (cpuif_addr == 12'hd8) & !cpuif_req_is_wr;
+        decoded_reg_strb.fifo_high_water = cpuif_req_masked & (cpuif_addr == 12'he0) & !cpuif_req_is_wr;
+        decoded_reg_strb.fifo_errors = cpuif_req_masked & (cpuif_addr == 12'he8) & !cpuif_req_is_wr;
         decoded_reg_strb.gaps = cpuif_req_masked & (cpuif_addr >= 12'h800) & (cpuif_addr <= 12'h800 + 12'h7ff) & !cpuif_req_is_wr;
         is_external |= cpuif_req_masked & (cpuif_addr >= 12'h800) & (cpuif_addr <= 12'h800 + 12'h7ff) & !cpuif_req_is_wr;
         decoded_err = '0;
@@ -780,6 +786,16 @@ module fb_store_raw_csr (
         end
         if(ad_low(rd_mux_addr) == ad_low(12'hd0)) begin
             readback_data_var[ad_hi(12'hd0)][63:0] = hwif_in.read_stopped.ns.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'hd8)) begin
+            readback_data_var[ad_hi(12'hd8)][34:0] = hwif_in.fifo_level.bytes.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'he0)) begin
+            readback_data_var[ad_hi(12'he0)][34:0] = hwif_in.fifo_high_water.bytes.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(12'he8)) begin
+            readback_data_var[ad_hi(12'he8)][31:0] = hwif_in.fifo_errors.writes.next;
+            readback_data_var[ad_hi(12'he8)][63:32] = hwif_in.fifo_errors.reads.next;
         end
         readback_data_rt_c = readback_data_var;
     end

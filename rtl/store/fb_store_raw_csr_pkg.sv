@@ -256,6 +256,35 @@ package fb_store_raw_csr_pkg;
     } raw__read_stopped__in_t;
 
     typedef struct packed {
+        logic [34:0] next;
+    } raw__fifo_level__bytes__in_t;
+
+    typedef struct packed {
+        raw__fifo_level__bytes__in_t bytes;
+    } raw__fifo_level__in_t;
+
+    typedef struct packed {
+        logic [34:0] next;
+    } raw__fifo_high_water__bytes__in_t;
+
+    typedef struct packed {
+        raw__fifo_high_water__bytes__in_t bytes;
+    } raw__fifo_high_water__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } raw__fifo_errors__writes__in_t;
+
+    typedef struct packed {
+        logic [31:0] next;
+    } raw__fifo_errors__reads__in_t;
+
+    typedef struct packed {
+        raw__fifo_errors__writes__in_t writes;
+        raw__fifo_errors__reads__in_t reads;
+    } raw__fifo_errors__in_t;
+
+    typedef struct packed {
         logic rd_ack;
         logic [63:0] rd_data;
         logic wr_ack;
@@ -285,6 +314,9 @@ package fb_store_raw_csr_pkg;
         raw__write_stopped__in_t write_stopped;
         raw__read_started__in_t read_started;
         raw__read_stopped__in_t read_stopped;
+        raw__fifo_level__in_t fifo_level;
+        raw__fifo_high_water__in_t fifo_high_water;
+        raw__fifo_errors__in_t fifo_errors;
         raw__gaps__in_t gaps;
     } raw__in_t;
 

@@ -6,12 +6,16 @@
 //              all chunks that were asked for have come. Each chunk is a read of the streamer.
 // Fails:       a read that fails ends the run. Its last beat goes on, with TUSER and the code in TDATA;
 //              chunks behind it are dropped, so that what came is without a hole.
+// Cut off:     `drives_reset` ends the run in the same way, with ERR_RESET. A command that is on offer
+//              then stays, so that the streamer may still deliver what nobody waits for: it is dropped.
 // Handshake:   AXI4-Stream without TKEEP: all beats are full, but for one with TUSER, which has none.
-//              TLAST ends each chunk. `m_axis_out_*` follows `s_axis_rd_*` within the cycle.
-// Latency:     3 cycles from `go` to the first command; none for data.
+//              TLAST ends each chunk. `s_axis_rd_tready` follows `m_axis_out_tready` within the cycle.
+// Latency:     3 cycles from `go` to the first command; 1 for data.
 // Throughput:  64 bytes a cycle; a command in two cycles.
-// Limits:      settings are steady while `locks`. Chunks reads may be under way. 512-bit registers: none.
-// Does not implement: order against writes: what has no response yet may be read or not.
+// Limits:      settings are steady while `locks`. Chunks reads may be under way. 512-bit registers: one,
+//              so that a beat with a code can stand where the streamer's data change.
+// Does not implement: order against writes: what has no response yet may be read or not; what the
+//              streamer may still deliver after a reset of the drives (fb_store_raw_resync).
 
 `default_nettype none
 
@@ -26,10 +30,11 @@ module fb_store_raw_read
 
     input wire             go,
     input wire             hold,
+    input wire             drives_reset,
     input chunk_t          cfg_chunk,
     input unit_t           cfg_start,
-    input unit_t           cfg_max,    // exclusive
-    input refusal_t        bad,        // the settings
+    input unit_t           cfg_max,       // exclusive
+    input refusal_t        bad,           // the settings
     input wire      [63:0] now_ns,
 
     output logic                      m_axis_rdcmd_tvalid,
@@ -60,55 +65,88 @@ module fb_store_raw_read
     output logic     [63:0] stopped_ns
 );
 
-  typedef enum logic [2:0] {
-    REST  = 3'b001,
-    CHECK = 3'b010,
-    RUN   = 3'b100
+  typedef enum logic [3:0] {
+    REST  = 4'b0001,
+    CHECK = 4'b0010,
+    RUN   = 4'b0100,
+    DROP  = 4'b1000   // the run is cut off: what was asked for is given up, chunk by chunk
   } state_e;
 
   state_e state_q;
-  logic rest, check;
-  assign {reading, check, rest} = state_q;
+  logic rest, check, run, drop;
+  assign {drop, run, check, rest} = state_q;
 
   logic seen_q;  // that `go` is high
   logic stop_q, failed_q;
   unit_t at_q, next, fetched;
-  logic begins, offers, moves, room, asked, takes, ends;
+  chunk_t chunk_q;  // of what is on offer, whatever the settings are by now
+  logic   probe_q;  // it is no chunk
+  logic begins, offers, moves, room, asked, ends, over;
 
-  assign begins = check && bad == '0;
+  assign begins = check && bad == '0 && !drives_reset;
   assign locks = !rest;
-  assign next = at_q + unit_t'(cfg_chunk);
+  assign reading = run || drop;
+  assign next = at_q + unit_t'(chunk_q);
   assign moves = m_axis_rdcmd_tvalid && m_axis_rdcmd_tready;
+  assign over = !asked && !m_axis_rdcmd_tvalid && (at_end || stop_q || failed_q);
+
+  // ------------------------------------------------------------------------------- resets of drives
+  logic stale, asks, misaligned, probes;  // stale while reading: the run is cut off
+
+  fb_store_raw_resync u_resync (
+      .clk,
+      .rst,
+      .drives_reset,
+      .hold,
+      .cut(drives_reset && run && !over),
+      .stale,
+      .opens(),
+      .asks,
+      .misaligned,
+      .sent(probes),
+      .answer_valid(s_axis_rd_tvalid && s_axis_rd_tlast && s_axis_rd_tuser),
+      .answer(s_axis_rd_tdata[7:0])
+  );
+
+  assign probes = rest && asks && !m_axis_rdcmd_tvalid;
+
+  // --------------------------------------------------------------------------------------- commands
   // One that is offered stays.
-  assign offers = reading && !m_axis_rdcmd_tvalid && room && !at_end && !stop_q && !failed_q && !hold;
+  assign offers = run && !m_axis_rdcmd_tvalid && room && !at_end && !stop_q && !failed_q && !stale &&
+      !hold;
 
   always_comb begin : command
     m_axis_rdcmd_tdata = '0;
-    m_axis_rdcmd_tdata[USER_ADDRESS_LSB+:64] = {at_q, UNIT_SHIFT'(0)};
-    m_axis_rdcmd_tdata[USER_READ_LENGTH_LSB+:64] = 64'({cfg_chunk, UNIT_SHIFT'(0)});
+    m_axis_rdcmd_tdata[USER_ADDRESS_LSB+:64] = {at_q, UNIT_SHIFT'(probe_q)};
+    m_axis_rdcmd_tdata[USER_READ_LENGTH_LSB+:64] = 64'({chunk_q, UNIT_SHIFT'(0)});
   end
   assign m_axis_rdcmd_tlast = 1'b1;
 
   always_ff @(posedge clk) begin : follow
     unique case (state_q)
-      REST: if (go && !seen_q && !hold) state_q <= CHECK;
+      REST: if (go && !seen_q && !hold && !stale) state_q <= CHECK;
       CHECK: begin
-        refused <= bad;
+        if (!drives_reset) refused <= bad;
         state_q <= begins ? RUN : REST;
       end
-      default:
-      if (!asked && !m_axis_rdcmd_tvalid && (at_end || stop_q || failed_q)) state_q <= REST;
+      RUN: begin
+        if (stale) state_q <= DROP;
+        else if (over && !m_axis_out_tvalid) state_q <= REST;
+      end
+      default: if (!asked && failed_q && !m_axis_out_tvalid) state_q <= REST;
     endcase
-    seen_q <= go && (seen_q || check);
+    seen_q <= go && (seen_q || (check && !drives_reset));
     stop_q <= reading && (stop_q || !go);
-    if (offers || moves) m_axis_rdcmd_tvalid <= offers;
-    if (moves) begin
+    if (offers || probes || moves) m_axis_rdcmd_tvalid <= offers || probes;
+    if (moves && !stale) begin
       at_q   <= next;
       at_end <= next == cfg_max;
     end
+    if (probes) {probe_q, chunk_q} <= {1'b1, chunk_t'(misaligned)};
     if (ends) stopped_ns <= now_ns;
     if (begins) begin
       at_q <= cfg_start;
+      {probe_q, chunk_q} <= {1'b0, cfg_chunk};
       at_end <= 1'b0;
       {started_ns, stopped_ns} <= {now_ns, now_ns};
     end
@@ -120,14 +158,15 @@ module fb_store_raw_read
   end
 
   // ------------------------------------------------------------------------------------------- data
-  // Room for a command is found before it is offered, and only its handshake adds one.
+  // Room for a command is found before it is offered, and only its handshake adds one. So does what
+  // cuts a run off: where nothing was asked for, the next chunk is what did not come.
   fb_common_fifo #(
       .Width($bits(unit_t)),
       .Depth(Chunks)
   ) u_asked (
       .clk,
       .rst,
-      .s_valid(moves),
+      .s_valid(stale ? run : moves),
       .s_ready(room),
       .s_data (at_q),
       .m_valid(asked),
@@ -136,18 +175,31 @@ module fb_store_raw_read
       .level  ()
   );
 
-  assign s_axis_rd_tready = asked && (failed_q || m_axis_out_tready);
-  assign takes = s_axis_rd_tvalid && s_axis_rd_tready;
-  assign ends = takes && s_axis_rd_tlast;
-  assign m_axis_out_tvalid = s_axis_rd_tvalid && asked && !failed_q;
-  assign m_axis_out_tdata = s_axis_rd_tdata;
-  assign m_axis_out_tlast = s_axis_rd_tlast;
-  assign m_axis_out_tuser = s_axis_rd_tlast && s_axis_rd_tuser;
+  logic free, open, passes, breaks, fails;
+
+  assign free = !m_axis_out_tvalid || m_axis_out_tready;
+  assign open = asked && (failed_q || free);
+  assign s_axis_rd_tready = stale || open;
+  assign passes = s_axis_rd_tvalid && asked && !failed_q && !stale;
+  assign breaks = drop && !failed_q;  // a beat with the code
+  assign ends = open && (drop || (s_axis_rd_tvalid && s_axis_rd_tlast && !stale));
+  assign fails = drop || s_axis_rd_tuser;
+
+  always_ff @(posedge clk) begin : fill_register
+    if (free) begin
+      m_axis_out_tvalid <= passes || breaks;
+      m_axis_out_tdata  <= s_axis_rd_tdata;
+      if (breaks) m_axis_out_tdata <= USER_DATA_BITS'(ERR_RESET);
+      m_axis_out_tlast <= s_axis_rd_tlast || breaks;
+      m_axis_out_tuser <= (s_axis_rd_tlast && s_axis_rd_tuser) || breaks;
+    end
+    if (rst) m_axis_out_tvalid <= 1'b0;
+  end
 
   always_ff @(posedge clk) begin : conclude
     if (ends && !failed_q) begin
-      failed_q <= s_axis_rd_tuser;
-      if (s_axis_rd_tuser) {code, failed} <= {s_axis_rd_tdata[7:0], fetched};
+      failed_q <= fails;
+      if (fails) {code, failed} <= {drop ? ERR_RESET : s_axis_rd_tdata[7:0], fetched};
       else {any_last, last} <= {1'b1, fetched};
     end
     if (begins || rst) {failed_q, code, any_last} <= '0;
@@ -156,7 +208,7 @@ module fb_store_raw_read
 
 `ifndef SYNTHESIS
   data_are_awaited :
-  assert property (@(posedge clk) disable iff (rst) s_axis_rd_tvalid |-> asked)
+  assert property (@(posedge clk) disable iff (rst) s_axis_rd_tvalid |-> asked || stale)
   else $error("fb_store_raw_read (%m): data, and nothing waits for them");
 `endif
 

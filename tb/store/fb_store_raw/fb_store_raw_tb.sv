@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH SHL-2.1
 //
-// fb_store_raw and a FIFO beside it, which may say what it has room for, and may pause.
+// fb_store_raw and a FIFO beside it, which may say what it has room for, may pause, and may keep beats
+// back until it has a burst of them or is flushed, as fb_buffer_stream does.
 
 `default_nettype none
 
@@ -13,11 +14,20 @@ module fb_store_raw_tb
     input wire clk,
     input wire rst,
 
-    input wire fifo_says,   // what it has room for
-    input wire fifo_pauses, // it takes nothing
+    input wire fifo_says,    // what it has room for
+    input wire fifo_pauses,  // it takes nothing
+    input wire fifo_keeps,   // it waits for a burst
+
+    // Of a FIFO in memory.
+    input  wire  [34:0] fifo_level,
+    input  wire  [34:0] fifo_high_water,
+    output logic        fifo_begins,
+    input  wire         fifo_write_error,
+    input  wire         fifo_read_error,
 
     // From the bring-up.
-    input wire        hold,         // the drive is not ready
+    input wire        hold,          // the drive is not ready
+    input wire        drives_reset,
     input wire [63:0] media_bytes,
     input wire [ 7:0] block_shift,
 
@@ -54,30 +64,39 @@ module fb_store_raw_tb
     output logic                      m_axis_out_tuser,
 
     // The streamer.
-    output logic                      m_axis_wr_tvalid,
-    input  wire                       m_axis_wr_tready,
-    output logic [USER_DATA_BITS-1:0] m_axis_wr_tdata,
-    output logic                      m_axis_wr_tlast,
-    input  wire                       s_axis_wrsp_tvalid,
-    output logic                      s_axis_wrsp_tready,
-    input  wire  [               7:0] s_axis_wrsp_tdata,
-    output logic                      m_axis_rdcmd_tvalid,
-    input  wire                       m_axis_rdcmd_tready,
-    output logic [USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
-    output logic                      m_axis_rdcmd_tlast,
-    input  wire                       s_axis_rd_tvalid,
-    output logic                      s_axis_rd_tready,
-    input  wire  [USER_DATA_BITS-1:0] s_axis_rd_tdata,
-    input  wire                       s_axis_rd_tlast,
-    input  wire                       s_axis_rd_tuser
+    output logic                       m_axis_wr_tvalid,
+    input  wire                        m_axis_wr_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_wr_tdata,
+    output logic [USER_BEAT_BYTES-1:0] m_axis_wr_tkeep,      // all, or none where a beat only ends
+    output logic                       m_axis_wr_tlast,
+    input  wire                        s_axis_wrsp_tvalid,
+    output logic                       s_axis_wrsp_tready,
+    input  wire  [                7:0] s_axis_wrsp_tdata,
+    output logic                       m_axis_rdcmd_tvalid,
+    input  wire                        m_axis_rdcmd_tready,
+    output logic [ USER_DATA_BITS-1:0] m_axis_rdcmd_tdata,
+    output logic                       m_axis_rdcmd_tlast,
+    input  wire                        s_axis_rd_tvalid,
+    output logic                       s_axis_rd_tready,
+    input  wire  [ USER_DATA_BITS-1:0] s_axis_rd_tdata,
+    input  wire                        s_axis_rd_tlast,
+    input  wire                        s_axis_rd_tuser
 );
 
   logic fifo_in_valid, fifo_in_ready, fifo_in_takes, fifo_out_valid, fifo_out_ready;
   logic [511:0] fifo_in_data, fifo_out_data;
   logic [31:0] fifo_free;
   logic [$clog2(FifoBeats):0] level;
+  logic fifo_flush, fifo_there;
+  logic [5:0] burst_q;  // beats that the burst still has
 
   assign fifo_in_ready = fifo_in_takes && !fifo_pauses;
+  assign fifo_out_valid = fifo_there &&
+      (!fifo_keeps || fifo_flush || burst_q != '0 || 32'(level) >= 64);
+  always_ff @(posedge clk) begin
+    if (rst) burst_q <= '0;
+    else if (fifo_out_valid && fifo_out_ready) burst_q <= burst_q - 1'b1;
+  end
   assign fifo_free = fifo_says ? FifoBeats - 32'(level) : '1;
 
   fb_common_fifo #(
@@ -89,8 +108,8 @@ module fb_store_raw_tb
       .s_valid(fifo_in_valid && !fifo_pauses),
       .s_ready(fifo_in_takes),
       .s_data (fifo_in_data),
-      .m_valid(fifo_out_valid),
-      .m_ready(fifo_out_ready),
+      .m_valid(fifo_there),
+      .m_ready(fifo_out_valid && fifo_out_ready),
       .m_data (fifo_out_data),
       .level
   );

@@ -30,7 +30,7 @@ registers! {
         HELD = 2, 1, "Held: The drive is not ready: nothing starts, no further chunk begins.";
         WRITE_END = 3, 1, "Write end: Writing has come to `write_max`.";
         READ_END = 4, 1, "Read end: Reading has come to `read_max`.";
-        WRITE_CODE = 8, 8, "Write code: Why a write failed, which stops writing: the streamer's code of the first one that did; 0: none did.";
+        WRITE_CODE = 8, 8, "Write code: Why a write failed, which stops writing: the streamer's code of the first one that did, or 0x0a where the drives were reset; 0: none did.";
         READ_CODE = 16, 8, "Read code: The same for reading.";
     }
     refused @ 0x020 "Refused: Why the last start was refused; nothing was written or read then. 0: it was not." {
@@ -67,10 +67,10 @@ registers! {
         ADDRESS = 0, 64, "Address: Of the last chunk that was read since the start; all ones: none yet.";
     }
     write_failed @ 0x060 "Write failed." {
-        ADDRESS = 0, 64, "Address: Of the first chunk whose write failed, where `status.write_code` is not 0.";
+        ADDRESS = 0, 64, "Address: Of the first chunk whose write failed, where `status.write_code` is not 0; of the next one where none was under way when the drives were reset.";
     }
     read_failed @ 0x068 "Read failed." {
-        ADDRESS = 0, 64, "Address: Of the chunk whose read failed, where `status.read_code` is not 0.";
+        ADDRESS = 0, 64, "Address: Of the chunk whose read failed, where `status.read_code` is not 0; of the next one where none was under way when the drives were reset.";
     }
     media_bytes @ 0x070 "Media size." {
         BYTES = 0, 64, "Bytes: Of the drive; 0 before it is ready.";
@@ -88,7 +88,7 @@ registers! {
         BYTES = 0, 64, "Bytes: Of those offered, that will not be stored: the sum of all gaps, and `unstored`.";
     }
     unstored @ 0x098 "Unstored." {
-        BYTES = 0, 64, "Bytes: Of those lost, that were taken before a write failed: in chunks whose write failed, and behind them.";
+        BYTES = 0, 64, "Bytes: Of those lost, that were taken before a write failed or the drives were reset: in chunks whose write failed or had no response, and behind them.";
     }
     laps @ 0x0a0 "Laps" counts "" {
         COUNT = 0, 32, "Count: How often writing has come to `write_max` since the start, modulo 2^32.";
@@ -103,13 +103,23 @@ registers! {
         NS = 0, 64, "Time: When writing started, nanoseconds.";
     }
     write_stopped @ 0x0c0 "Write stopped." {
-        NS = 0, 64, "Time: When the last chunk had its response, nanoseconds; while writing goes on, that of the last response.";
+        NS = 0, 64, "Time: When the last chunk had its response, or the drives were reset, nanoseconds; while writing goes on, that of the last response.";
     }
     read_started @ 0x0c8 "Read started." {
         NS = 0, 64, "Time: When reading started, nanoseconds.";
     }
     read_stopped @ 0x0d0 "Read stopped." {
-        NS = 0, 64, "Time: When the last chunk had come, nanoseconds; while reading goes on, that of the last one.";
+        NS = 0, 64, "Time: When the last chunk had come, or the drives were reset, nanoseconds; while reading goes on, that of the last one.";
+    }
+    fifo_level @ 0x0d8 "FIFO level." {
+        BYTES = 0, 35, "Bytes: In the stream FIFO in memory; 0 where it is on chip.";
+    }
+    fifo_high_water @ 0x0e0 "FIFO high water." {
+        BYTES = 0, 35, "Bytes: The greatest level since writing started.";
+    }
+    fifo_errors @ 0x0e8 "FIFO errors: Since writing started, modulo 2^32. What the memory answered with an error was stored nevertheless: where any of these counts, data on the drive may be wrong." {
+        WRITES = 0, 32, "Writes: Bursts whose write the memory refused.";
+        READS = 32, 32, "Reads: Beats of 64 bytes whose read it refused.";
     }
     gaps @ 0x800 [256] "Gaps: Four words for each of the first gaps, as many as `gap_count` says and at most 64; later gaps have no record. Word 0: bytes that were taken before the gap; word 1: bytes lost in it, a multiple of the chunk size but for a gap that a stop ends; word 2: when it began, nanoseconds; word 3 is reserved." {
     }
