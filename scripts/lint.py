@@ -59,9 +59,9 @@ TOPS = (
     ("fb_pe_shrink", ""),
     ("fb_pe_shapes", 'DataFolder="rtl/pe/shapes"'),
     ("fb_dnn_maximum", ""),
-    ("fb_common_seq", ""),
-    ("fb_boot_uart", ""),
-    ("fb_store_raw", ""),
+    ("fb_top_boot", ""),
+    ("fb_top_recorder", ""),
+    ("fb_top_recorder", "Drives=4 UserBits=128 FifoBytes=64'h1000000"),
 )
 FILELIST = "rtl/top/all.f"
 # What has interfaces for ports and is in no top is in this bench: fb_axi_width.

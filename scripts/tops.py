@@ -32,7 +32,7 @@ CARRIED = re.compile(
 # What a top drives of these: parameters of an AXI4 initiator.
 ATTRIBUTE = {"cache": "AxCache", "prot": "AxProt"}
 # What a slave drives, whatever the channel of the others.
-ANSWERS = re.compile(r"(aw|w|ar|t)ready|[br](?!ready).*")
+ANSWERS = re.compile(r"(aw|w|ar|t)ready|[br](id|data|resp|last|valid)")
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,12 @@ class Tops:
         for each in of["buses"]:
             pins += self.buses[each].pins()
         return name, self.module(
-            name, described(of["about"], of), of["parameters"], {}, pins, of["body"]
+            name,
+            described(of["about"], of),
+            of["parameters"],
+            of.get("widths", {}),
+            pins,
+            of["body"],
         )
 
     def all(self) -> Iterator[tuple[str, str]]:

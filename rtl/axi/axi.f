@@ -1,5 +1,6 @@
 -f rtl/axis/axis.f
 rtl/axi/fb_axi_if.sv
+rtl/axi/fb_axi_idle.sv
 rtl/axi/fb_axil_if.sv
 rtl/axi/fb_axi_burst_addr.sv
 rtl/axi/fb_axi_write_master.sv

@@ -67,9 +67,9 @@ module fb_bar
   localparam int unsigned AddrBits = $clog2(OnBoard ? BAR0_BYTES_DRAM : BAR0_BYTES);
   localparam int unsigned WordBits = PageBits + 6;  // of the payload
   localparam int unsigned CqOffset = cq_offset(QueueDepth);
-  localparam int unsigned QueueBits = $clog2(CqOffset) + 1 + $clog2(Drives);
+  localparam int unsigned QueueBits = queue_bits(QueueDepth, Drives);
   localparam int unsigned ChipBits = chip_bits(1 << PageBits);
-  localparam int unsigned ChipBase = (ChipBits > 23) ? 2 << ChipBits : BAR0_DATA;
+  localparam int unsigned ChipBase = chip_base(1 << PageBits);
   localparam int unsigned DramListBits = ListPerCommand ? 18 : $clog2(PRP_LISTS_BYTES);
   localparam int unsigned ListBits = OnChip ? 12 + PageBits : DramListBits;
   localparam aperture_t Payload = '{
@@ -84,11 +84,7 @@ module fb_bar
           bits: 6'(OnChip ? ChipBits : DramListBits),
           writable: 1'b0
       },
-      QUEUES: '{
-          base: 32'((QueueBits > 16) ? BAR0_QUEUES_DEEP : BAR0_QUEUES),
-          bits: 6'(QueueBits),
-          writable: 1'b1
-      },
+      QUEUES: '{base: 32'(queue_base(QueueDepth, Drives)), bits: 6'(QueueBits), writable: 1'b1},
       REGISTERS: '{base: 32'(BAR0_CONTROL), bits: 6'd12, writable: 1'b1}
   };
 

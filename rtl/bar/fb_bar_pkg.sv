@@ -37,6 +37,21 @@ package fb_bar_pkg;
         $clog2(fb_spec_pkg::BUFFER_BYTES);
   endfunction
 
+  // Offset in the BAR of payload on the chip.
+  function automatic int unsigned chip_base(input int unsigned pages);
+    return (chip_bits(pages) > 23) ? 2 << chip_bits(pages) : fb_spec_pkg::BAR0_DATA;
+  endfunction
+
+  // log2 of the bytes of all drives' queues, and their offset in the BAR.
+  function automatic int unsigned queue_bits(input int unsigned depth, input int unsigned drives);
+    return $clog2(cq_offset(depth)) + 1 + $clog2(drives);
+  endfunction
+
+  function automatic int unsigned queue_base(input int unsigned depth, input int unsigned drives);
+    return (queue_bits(depth, drives) > 16) ? fb_spec_pkg::BAR0_QUEUES_DEEP :
+        fb_spec_pkg::BAR0_QUEUES;
+  endfunction
+
   // A completion queue entry as the SSD wrote it (NVMe Base 2.0c, 3.3.3.2).
   typedef struct packed {
     logic [2:0]                          drive;    // whose queue

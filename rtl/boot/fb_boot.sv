@@ -36,6 +36,8 @@ module fb_boot
     parameter logic [63:0] AdminBase = '0,
     parameter logic [63:0] QueueBase = '0,
     parameter logic [63:0] QueueStep = 64'h2000,
+    parameter logic [63:0] DataBase = '0,
+    parameter int unsigned CommandUs = 5_000_000,  // after which the streamer gives a command up
     parameter logic [63:0] RoomFirst = 64'hE000_0000,
     parameter logic [63:0] RoomEnd = 64'hF000_0000,
     parameter logic [63:0] RootBar = '0,
@@ -45,11 +47,13 @@ module fb_boot
     input wire clk,
     input wire rst,
 
-    input  wire        link_up,
-    output logic       perst_n,
-    output logic       hold,
-    output logic       uart_txd,
-    output logic [3:0] leds,      // link, ready, activity, error from bit 0 on
+    input  wire         link_up,
+    output logic        perst_n,
+    output logic        hold,
+    output logic [63:0] media_bytes,
+    output logic [ 7:0] block_shift,
+    output logic        uart_txd,
+    output logic [ 3:0] leds,         // link, ready, activity, error from bit 0 on
 
     fb_axil_if.target s_axil_boot,
     fb_axil_if.initiator m_axil_cfg,  // 28 bits of address, 32 of data
@@ -60,6 +64,10 @@ module fb_boot
 
   if (CtrlAddrBits < 3 || CtrlAddrBits > 63) begin : gen_bad_ctrl
     $fatal(1, "fb_boot (%m): CtrlAddrBits=%0d must be from 3 to 63", CtrlAddrBits);
+  end
+
+  if (64'(CommandUs) * 64'(ClocksPerUs) >= 64'h1_0000_0000) begin : gen_bad_command
+    $fatal(1, "fb_boot (%m): CommandUs=%0d must be below 2^32 cycles", CommandUs);
   end
 
   localparam int unsigned TimeoutCycles = ClocksPerUs * TimeoutUs;
@@ -206,10 +214,13 @@ module fb_boot
       .Together(Together),
       .AutoRecover(AutoRecover),
       .Watch(Watch),
+      .CommandCycles(CommandUs * ClocksPerUs),
       .ResetUs(ResetUs),
       .AdminBase(AdminBase),
       .QueueBase(QueueBase),
       .QueueStep(QueueStep),
+      .DataBase(DataBase),
+      .MmioOffset(MmioOffset),
       .RoomFirst(RoomFirst),
       .RoomEnd(RoomEnd),
       .RootBar(RootBar),
@@ -242,6 +253,8 @@ module fb_boot
       .dropped,
       .perst_n,
       .hold,
+      .media_bytes,
+      .block_shift,
       .leds
   );
 

@@ -29,11 +29,14 @@ module fb_boot_regs
     parameter logic [63:0] AdminBase = '0,  // bus address of the admin window, in 16 KiB
     parameter logic [63:0] QueueBase = '0,  // of the first drive's submission queue, in 4 KiB
     parameter logic [63:0] QueueStep = 64'h2000,  // bytes to the next drive's, in 8 KiB
+    parameter logic [63:0] DataBase = '0,  // bus address of the streamer's data window, in 8 MiB
+    parameter logic [63:0] MmioOffset = '0,  // AXI address minus bus address
     parameter logic [63:0] RoomFirst = 64'hE000_0000,  // bus addresses for windows, in 1 MiB
     parameter logic [63:0] RoomEnd = 64'hF000_0000,  // behind them, at most 4 GiB
     parameter logic [63:0] RootBar = '0,  // the root port's own BAR 0; 0: it is left alone
     parameter int unsigned Drives = 1,  // 1 to 8
     parameter int unsigned QueueEntries = 64,  // of an I/O queue, 2 to 65,535
+    parameter int unsigned CommandCycles = 1_250_000_000,  // after which the streamer gives a command up
     parameter int unsigned ResetUs = 100_000,  // of PERST#, and from link-up to the first request
     parameter int unsigned ActivityBits = 23  // the LED shows 2^ActivityBits cycles, 1 to 32
 ) (
@@ -69,9 +72,11 @@ module fb_boot_regs
     input wire control_hung,
     input wire dropped,  // pulse: a character of the console was lost
 
-    output logic       perst_n,
-    output logic       hold,     // the recorder takes nothing
-    output logic [3:0] leds
+    output logic        perst_n,
+    output logic        hold,         // the recorder takes nothing
+    output logic [63:0] media_bytes,  // of the streamer's drives, ...
+    output logic [ 7:0] block_shift,  // ... and log2 of the bytes of a block
+    output logic [ 3:0] leds
 );
 
   if (AdminBase[13:0] != '0 || QueueBase[11:0] != '0 || QueueStep[12:0] != '0) begin : gen_bad_base
@@ -81,6 +86,14 @@ module fb_boot_regs
         AdminBase,
         QueueBase,
         QueueStep
+    );
+  end
+  if (DataBase[22:0] != '0 || MmioOffset[2:0] != '0) begin : gen_bad_data
+    $fatal(
+        1,
+        "fb_boot_regs (%m): DataBase=%0h, MmioOffset=%0h: multiples of 8 MiB, 8 bytes",
+        DataBase,
+        MmioOffset
     );
   end
   if (RoomFirst >= RoomEnd || RoomEnd > 64'h1_0000_0000 || RoomFirst[19:0] != '0 ||
@@ -167,7 +180,11 @@ module fb_boot_regs
       PORT_QUEUE_ENTRIES: value = 64'(QueueEntries);
       PORT_OPTIONS: value = 64'({out.control.watch.value, out.control.together.value});
       PORT_RESET_US: value = 64'(ResetUs);
-      PORT_PERST, PORT_STATE, PORT_COUNT, PORT_DRIVES_READY: known = s_write;
+      PORT_DATA_BASE: value = DataBase;
+      PORT_MMIO_OFFSET: value = MmioOffset;
+      PORT_COMMAND_CYCLES: value = 64'(CommandCycles);
+      PORT_PERST, PORT_STATE, PORT_COUNT, PORT_DRIVES_READY, PORT_MEDIA_BYTES, PORT_BLOCK_SHIFT:
+      known = s_write;
       default: known = 1'b0;
     endcase
   end
@@ -253,12 +270,14 @@ module fb_boot_regs
 
   always_ff @(posedge clk) begin : tell
     running_q <= running;
-    if (running && !running_q) {state_q, ready_q} <= '0;
+    if (running && !running_q) {state_q, ready_q, media_bytes} <= '0;
     if (writes && !s_ram) begin
       case (s_addr[15:0])
         PORT_PERST: perst_n <= !s_wdata[0];
         PORT_STATE: state_q <= s_wdata[7:0];
         PORT_DRIVES_READY: ready_q <= s_wdata[7:0];
+        PORT_MEDIA_BYTES: media_bytes <= s_wdata;
+        PORT_BLOCK_SHIFT: block_shift <= s_wdata[7:0];
         default: ;
       endcase
     end
@@ -267,6 +286,7 @@ module fb_boot_regs
     error_q <= out.control.go.value && (error_q || bridge_hung || control_hung ||
                                         (counts && counted != '0) || (ends && code != '0));
     if (rst) {running_q, error_q, perst_n, state_q, ready_q, code_q, place_q, dropped_q} <= '0;
+    if (rst) {media_bytes, block_shift} <= '0;
   end
 
   // ------------------------------------------------------------------------------------- LEDs

@@ -13,4 +13,4 @@ rtl/top/fb_top_net.sv
 rtl/top/fb_top_net_dram.sv
 rtl/top/fb_top_net_hostdram.sv
 -f rtl/top/boot.f
--f rtl/store/raw.f
+-f rtl/top/recorder.f

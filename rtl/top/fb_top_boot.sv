@@ -19,6 +19,7 @@ module fb_top_boot #(
     parameter int unsigned ClocksPerBit = 2170,  // of the console: 115,200 baud at 250 MHz
     // of an access behind the root port, above the bridge's own
     parameter int unsigned TimeoutUs = 60_000,
+    parameter int unsigned CommandUs = 5_000_000,  // after which the streamer gives a command up
     parameter int unsigned ResetUs = 100_000,  // for PERST#, and from link-up to the first request
     // AXI address minus bus address below the root port, a multiple of 8
     parameter logic [63:0] MmioOffset = 64'd0,
@@ -30,6 +31,7 @@ module fb_top_boot #(
     parameter logic [63:0] AdminBase = 64'd0,  // bus address of the admin window, in 16 KiB
     parameter logic [63:0] QueueBase = 64'd0,  // of the first drive's submission queue, in 4 KiB
     parameter logic [63:0] QueueStep = 64'h2000,  // bytes to the next drive's, in 8 KiB
+    parameter logic [63:0] DataBase = 64'd0,  // bus address of the streamer's data window, in 8 MiB
     // bus addresses for windows and BARs, in 1 MiB
     parameter logic [63:0] RoomFirst = 64'hE000_0000,
     parameter logic [63:0] RoomEnd = 64'hF000_0000,  // behind them, at most 4 GiB
@@ -41,10 +43,12 @@ module fb_top_boot #(
     input wire clk,
     input wire rst,
 
-    // Of the board: the link is up; PERST#, hold of the recorder, console, LEDs.
+    // Of the board: the link is up; PERST#, the recorder's inputs, console, LEDs.
     input wire link_up,
     output logic perst_n,
     output logic hold,
+    output logic [63:0] media_bytes,
+    output logic [7:0] block_shift,
     output logic uart_txd,
     output logic [3:0] leds,
 
@@ -303,6 +307,7 @@ module fb_top_boot #(
       .ClocksPerUs(ClocksPerUs),
       .ClocksPerBit(ClocksPerBit),
       .TimeoutUs(TimeoutUs),
+      .CommandUs(CommandUs),
       .ResetUs(ResetUs),
       .MmioOffset(MmioOffset),
       .CtrlAddrBits(CtrlAddrBits),
@@ -313,6 +318,7 @@ module fb_top_boot #(
       .AdminBase(AdminBase),
       .QueueBase(QueueBase),
       .QueueStep(QueueStep),
+      .DataBase(DataBase),
       .RoomFirst(RoomFirst),
       .RoomEnd(RoomEnd),
       .RootBar(RootBar),

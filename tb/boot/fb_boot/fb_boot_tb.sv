@@ -16,11 +16,13 @@ module fb_boot_tb #(
     input wire clk,
     input wire rst,
 
-    input  wire        link_up,
-    output logic       perst_n,
-    output logic       hold,
-    output logic       uart_txd,
-    output logic [3:0] leds
+    input  wire         link_up,
+    output logic        perst_n,
+    output logic        hold,
+    output logic [63:0] media_bytes,
+    output logic [ 7:0] block_shift,
+    output logic        uart_txd,
+    output logic [ 3:0] leds
 );
 
   fb_axil_if s_axil_boot (.*);

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cocotb
 from cocotb.triggers import Timer
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteSlave, Region
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteSlave, Region, SparseMemoryRegion
 from cocotbext.pcie.core.utils import PcieId
 
 import harness
@@ -86,7 +86,9 @@ class Bench:
         self.software: AxiLiteMaster = harness.axil_master(dut, "s_axil_boot")
         harness.axi_master(dut, "s_axi_admin")
         self.bridges = Configuration(tree), Memory(tree)
-        for name, region in zip(("m_axil_cfg", "m_axil_mmio"), self.bridges, strict=True):
+        targets = *self.bridges, SparseMemoryRegion(2**16)
+        names = "m_axil_cfg", "m_axil_mmio", "m_axil_ctrl"
+        for name, region in zip(names, targets, strict=True):
             bus = AxiLiteBus.from_entity(getattr(dut, name))
             slave = AxiLiteSlave(bus, dut.clk, dut.rst, target=region)
             for half in (slave.write_if, slave.read_if):

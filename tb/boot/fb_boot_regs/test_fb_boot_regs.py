@@ -147,8 +147,12 @@ async def told(dut) -> None:
         spec.PORT_DRIVES_MOST: made.parameter("Drives"),
         spec.PORT_QUEUE_ENTRIES: made.parameter("QueueEntries"),
         spec.PORT_RESET_US: made.parameter("ResetUs"),
+        spec.PORT_DATA_BASE: made.parameter("DataBase"),
+        spec.PORT_MMIO_OFFSET: made.parameter("MmioOffset"),
+        spec.PORT_COMMAND_CYCLES: made.parameter("CommandCycles"),
     }
     written = {spec.PORT_PERST, spec.PORT_STATE, spec.PORT_COUNT, spec.PORT_DRIVES_READY}
+    written |= {spec.PORT_MEDIA_BYTES, spec.PORT_BLOCK_SHIFT}
     for link in range(4):
         for options in range(4):
             dut.link_up.value, dut.bridge_hung.value = link & 1, link >> 1
@@ -173,6 +177,7 @@ async def told(dut) -> None:
         for off in (4, 2**16, 2**63):
             assert (await made.access(addr + off, 1))[0]
     assert await made.codes() == {} and dut.perst_n.value == 0
+    assert (dut.media_bytes.value, dut.block_shift.value) == (0, 0)
     status = await made.fields("status")
     assert (status["state"], status["drives_ready"]) == (0, 0)
 
@@ -187,6 +192,11 @@ async def tells(dut) -> None:
         await made.tell(spec.PORT_PERST, perst | random.getrandbits(62) << 1)
         await made.tell(spec.PORT_STATE, state)
         await made.tell(spec.PORT_DRIVES_READY, ready)
+        media, shift = random.getrandbits(64), random.getrandbits(8)
+        await made.tell(spec.PORT_MEDIA_BYTES, media)
+        await made.tell(spec.PORT_BLOCK_SHIFT, shift | random.getrandbits(56) << 8)
+        await FallingEdge(dut.clk)
+        assert (dut.media_bytes.value, dut.block_shift.value) == (media, shift)
         hold = random.getrandbits(1)
         await made.write(regs.CONTROL, hold << 1 | 1)
         status = await made.fields("status")
@@ -211,6 +221,7 @@ async def tells(dut) -> None:
     await made.begin()
     status = await made.fields("status")
     assert (status["state"], status["drives_ready"], dut.hold.value) == (0, 0, 1)
+    assert dut.media_bytes.value == 0
 
 
 @cocotb.test()
@@ -480,6 +491,8 @@ SETS = {
             "QueueEntries": 65535,
         },
         **{"QueueStep": "64'h80_0000_0000", "RootBar": "64'hFEDC_BA98_7654_3210"},
+        **{"DataBase": "64'h80_0000", "MmioOffset": "64'h8"},
+        "CommandCycles": 7,
         **{"RoomFirst": "64'h10_0000", "RoomEnd": "64'h1_0000_0000"},
     },
 }

@@ -3,6 +3,7 @@
 //! `rtl/boot` has around the sequencer. Below it is a [`Root`]: a model, or another simulator.
 
 mod drive;
+mod streamer;
 
 use forebay_spec::boot::{admin, port, ram, space};
 use forebay_spec::nvme::{Cqe, Sqe};
@@ -10,6 +11,7 @@ use forebay_spec::nvme::{Cqe, Sqe};
 use crate::Spaces;
 
 pub use drive::Drive;
+pub use streamer::{Fault, Streamer};
 
 /// The program, `rtl/boot/boot.seq`.
 pub const PROGRAM: &str = include_str!("../../../../rtl/boot/boot.seq");
@@ -51,6 +53,8 @@ pub struct Settings {
     pub queue_base: u64,
     /// Bytes from a drive's submission queue to that of the next.
     pub queue_step: u64,
+    /// Bus address of the streamer's data window.
+    pub data_base: u64,
     /// First bus address for windows of bridges and BARs.
     pub room_first: u64,
     /// First bus address behind them.
@@ -78,6 +82,10 @@ pub struct Told {
     pub drives_ready: u8,
     /// How often each code was counted.
     pub codes: [u32; 256],
+    /// Bytes that the streamer's drives have together.
+    pub media_bytes: u64,
+    /// log2 of the bytes of their logical blocks.
+    pub block_shift: u8,
 }
 
 /// The spaces around a root.
@@ -87,6 +95,7 @@ pub struct Boot<R> {
     settings: Settings,
     ram: [u64; ram::BYTES as usize / 8],
     window: Window,
+    streamer: Streamer,
     told: Told,
     said: Vec<u8>,
 }
@@ -105,6 +114,9 @@ struct Window {
     stray: bool,
 }
 
+/// Cycles after which a streamer gives a command up: 5 s at 250 MHz.
+pub const COMMAND_CYCLES: u64 = 1_250_000_000;
+
 /// What a line of the page for data holds until a drive writes it.
 pub const UNWRITTEN: [u8; 64] =
     *b"no drive has written this line of the page for data: 64 bytes...";
@@ -117,10 +129,13 @@ impl<R: Root> Boot<R> {
             settings,
             ram: [0; _],
             window: Window::default(),
+            streamer: Streamer::new(settings.drives_most),
             told: Told {
                 state: 0,
                 drives_ready: 0,
                 codes: [0; 256],
+                media_bytes: 0,
+                block_shift: 0,
             },
             said: Vec::new(),
         }
@@ -129,6 +144,11 @@ impl<R: Root> Boot<R> {
     /// What is below.
     pub fn root(&mut self) -> &mut R {
         &mut self.root
+    }
+
+    /// The streamer's registers.
+    pub const fn streamer(&mut self) -> &mut Streamer {
+        &mut self.streamer
     }
 
     /// What the program has told.
@@ -160,6 +180,9 @@ impl<R: Root> Boot<R> {
             port::QUEUE_ENTRIES => of.queue_entries.into(),
             port::OPTIONS => u64::from(of.together) | u64::from(of.watch) << 1,
             port::RESET_US => of.reset_us,
+            port::DATA_BASE => of.data_base,
+            port::MMIO_OFFSET => 0,
+            port::COMMAND_CYCLES => COMMAND_CYCLES,
             _ => return None,
         })
     }
@@ -173,6 +196,8 @@ impl<R: Root> Boot<R> {
                 *count = count.saturating_add(1);
             }
             port::DRIVES_READY => self.told.drives_ready = value as u8,
+            port::MEDIA_BYTES => self.told.media_bytes = value,
+            port::BLOCK_SHIFT => self.told.block_shift = value as u8,
             _ => return false,
         }
         true
@@ -327,6 +352,7 @@ impl<R: Root> Spaces for Boot<R> {
         let offset = u16::try_from(address).ok();
         match of {
             space::CFG | space::MMIO => self.dwords(of, address, bytes),
+            space::CTL if bytes == 8 => self.streamer.read(address),
             space::ADM => self.admin_read(offset?, bytes),
             space::RAM => self.word(address, bytes).copied(),
             space::PORT if bytes == 8 => self.port_read(offset?),
@@ -341,6 +367,7 @@ impl<R: Root> Spaces for Boot<R> {
         let offset = u16::try_from(address).ok();
         match of {
             space::CFG | space::MMIO => self.put_dwords(of, address, bytes, value).is_some(),
+            space::CTL => bytes == 8 && self.streamer.write(address, value),
             space::ADM => offset.is_some_and(|at| self.admin_write(at, bytes, value)),
             space::RAM => self
                 .word(address, bytes)
