@@ -9,7 +9,7 @@ use std::slice::Iter;
 use forebay_cosim::Drive;
 use forebay_cosim::root::{Hierarchy, Modelled, RootConfig, settings};
 use forebay_model::{MICROSECOND, Profile};
-use forebay_seq::boot::{Boot, PROGRAM, Root, Settings};
+use forebay_seq::boot::{Boot, Fault, PROGRAM, Root, Settings};
 use forebay_seq::{Interpreter, assemble};
 use forebay_spec::boot::state;
 use libfuzzer_sys::fuzz_target;
@@ -106,7 +106,19 @@ impl Root for Lies<'_> {
     }
 }
 
+/// What the streamer does wrong, by the first byte of the input: most often nothing.
+fn fault(byte: u8) -> Option<Fault> {
+    match byte {
+        0 => Some(Fault::Absent),
+        1 => Some(Fault::NeverReady),
+        2 => Some(Fault::Halted),
+        3..=15 => Some(Fault::Stuck(8 * u64::from(byte - 3))),
+        _ => None,
+    }
+}
+
 fuzz_target!(|input: &[u8]| {
+    let (first, input) = input.split_first().unwrap_or((&u8::MAX, &[]));
     let Ok(program) = assemble(PROGRAM) else {
         panic!("the program does not assemble");
     };
@@ -127,6 +139,7 @@ fuzz_target!(|input: &[u8]| {
         hurried_us: 0,
     };
     let mut spaces = Boot::new(lies, settings);
+    spaces.streamer().fault = fault(*first);
     let mut running = Interpreter::new(program.words());
     // It watches for ever once all that is left are good answers.
     for _ in 0..INSTRUCTIONS_MOST {

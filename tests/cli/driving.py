@@ -42,10 +42,15 @@ class Answer:
 Run = Callable[..., Answer]
 
 
-def call(*words: object, code: int | None = GOOD, env: dict[str, str] | None = None) -> Answer:
+def call(
+    *words: object,
+    code: int | None = GOOD,
+    env: dict[str, str] | None = None,
+    timeout: int = TIMEOUT_SECONDS,
+) -> Answer:
     """Run a command line in the checkout; its exit code must be `code`, unless that is None.
 
-    `env` are more variables of its environment.
+    `env` are more variables of its environment, `timeout` is in seconds.
     """
     command = [str(PROGRAM), *map(str, words)]
     done = subprocess.run(
@@ -55,7 +60,7 @@ def call(*words: object, code: int | None = GOOD, env: dict[str, str] | None = N
         text=True,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=TIMEOUT_SECONDS,
+        timeout=timeout,
         check=False,
     )
     answer = Answer(done.returncode, done.stdout, done.stderr)

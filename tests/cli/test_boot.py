@@ -15,6 +15,19 @@ from driving import BAD_INPUT, BAD_RESULT, GOOD, INTERRUPTED, PROGRAM, ROOT, Run
 OWN = {"top", "time_us", "steps", "ready_after_us"}
 
 
+QEMU = ("--on", "qemu", "--ssd", "a.img")
+# Options that say what models do.
+OF_MODELS = [
+    ("--profile", "ideal"),
+    ("--drives", "1"),
+    ("--levels", "1"),
+    ("--link", "1us"),
+    ("--fault", "no-link"),
+    ("--clock", "4ns"),
+    ("--interpreted",),
+]
+
+
 def both(forebay: Run, *words: object, code: int = GOOD) -> dict:
     """Bring up by RTL and interpreter; return what the RTL came to, which is the same."""
     reports = [
@@ -68,7 +81,7 @@ def test_a_drive_fails(forebay: Run, fault: str, codes: dict, ready: list[bool])
     report = both(forebay, "--drives", 2, "--fault", fault)
     assert (report["code"], report["counts"]) == (0, codes)
     assert [row["ready"] for row in report["drives"]] == ready
-    assert all(f", code {code} at " in report["console"] for code in codes)
+    assert all(f": ERROR {code} at " in report["console"] for code in codes)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +161,11 @@ def test_text(forebay: Run) -> None:
         (("--queue-entries", 65), "is no power of two from 2 to 1024"),
         (("--profile", "nothing"), "nothing"),
         (("--interpreted", "--stall", "0.1"), "cannot be used with"),
+        (("--on", "qemu"), "--ssd"),
+        (("--ssd", "a.img"), "--on"),
+        (("--record", "1MiB"), "--on"),
+        ((*QEMU, "--record", 1000), "no whole chunks of 128KiB"),
+        *(((*QEMU, *option), option[0]) for option in OF_MODELS),
     ],
 )
 def test_refused(forebay: Run, words: tuple, complaint: str) -> None:

@@ -177,9 +177,94 @@ def test_no_answer_contradicts_the_simulation(forebay: Run, seed: int) -> None:
         assert not found["possible"] or "not simulated" in found["notes"][0], line
 
 
+PAUSES = ("--pause", "5ms", "--pause-every", "30MB")
+RECORDER = ("--recorder", "--rate", "2GB/s", "--total", "100GB")
+
+
+def test_the_fifo_of_a_recorder(forebay: Run) -> None:
+    """What comes in a pause and a chunk, less what is taken; a page less, and half of it, lose."""
+    found = plan(forebay, *RECORDER, *PAUSES)
+    fifo = found["recorder"]
+    simulated = fifo["simulated"]
+    assert simulated["by"] == "model" and found["verification"] is None
+    least = simulated["least_bytes"]
+    assert 8_000_000 < least < 10_000_000 + fifo["chunk_bytes"]
+    assert least < fifo["bytes"] <= least + (20 << 10) and fifo["bytes"] % 4096 == 0
+    assert found["plan"]["fifo_bytes"] == fifo["bytes"]
+    assert simulated["longest_wait_seconds"] == pytest.approx(5e-3, rel=0.05)
+    assert simulated["lost_bytes"] == simulated["gaps"] == 0 < simulated["half_lost_bytes"]
+    assert "2.00 GB/s x 5.0 ms" in fifo["because"]
+    basis = {one["field"]: one["value"] for one in found["rests_on"] if one["decides"] == "fifo"}
+    assert basis == {
+        "ssd.timing.write.pause_us": 5000,
+        "ssd.timing.write.pause_every_bytes": 30_000_000,
+    }
+    short = (least - 1) // 4096 * 4096
+    lossy = plan(forebay, *RECORDER, *PAUSES, "--fifo", short, code=INFEASIBLE)
+    found = lossy["recorder"]["simulated"]
+    assert lossy["possible"] and found["least_bytes"] == least
+    assert found["lost_bytes"] > 0 and found["gaps"] > 0
+    # Without pauses a chunk, and what is being written.
+    calm = plan(forebay, *RECORDER)["recorder"]["simulated"]
+    assert calm["least_bytes"] < 3 * fifo["chunk_bytes"] and calm["lost_bytes"] == 0
+
+
+def test_a_recording_that_ends_may_wait_in_the_fifo(forebay: Run) -> None:
+    """A drive that is too slow for ever is not too slow for a while, if the FIFO takes the rest."""
+    line = ("--recorder", "--rate", "500MB/s", "--profile", "960evo-250")
+    found = plan(forebay, *line, "--total", "100MB")
+    fifo = found["recorder"]
+    # Its buffer takes 22 MB; of the rest 356 of 500 MB/s are stored meanwhile.
+    least = 100e6 - 356.5e6 * 0.2 - 22e6
+    assert found["possible"]
+    assert fifo["simulated"]["least_bytes"] == pytest.approx(least, abs=1e6)
+    assert "stores less" in fifo["because"]
+    answer = forebay("plan", *line, code=INFEASIBLE)
+    assert "infeasible" in answer.out and "no buffer helps" in answer.out
+
+
+def test_the_fifo_by_arithmetic(forebay: Run) -> None:
+    """Without a simulation it is rather too deep; so it is with too few --verify-bytes."""
+    deep = plan(forebay, *RECORDER, *PAUSES, "--no-verify")["recorder"]
+    assert deep["simulated"] is None
+    assert deep["bytes"] >= plan(forebay, *RECORDER, *PAUSES)["recorder"]["bytes"]
+    found = plan(forebay, *RECORDER, *PAUSES, "--verify-bytes", "60MB")
+    assert found["recorder"] == deep
+    assert any("--verify-bytes" in note for note in found["notes"])
+    assert "by arithmetic alone" in forebay("plan", *RECORDER, "--no-verify").out
+
+
+@pytest.mark.parametrize("seed", [1, 2, *(pytest.param(n, marks=NIGHTLY) for n in range(3, 65))])
+def test_the_depth_holds_and_half_of_it_does_not(forebay: Run, seed: int) -> None:
+    """Whatever rate, pauses and chunk: nothing is lost with it, something with half of it."""
+    rng = random.Random(seed)
+    rate, every = rng.randrange(200, 4_500), rng.randrange(4, 40)
+    # What a pause leaves is stored before the next.
+    pause = rng.uniform(0.05, 0.7) * every * (1e3 / rate - 1e3 / 5500)
+    line = ["--recorder", "--rate", f"{rate}MB/s", "--total", "100GB", "--seed", seed]
+    line += ["--pause", f"{int(pause * 1000) + 1}us", "--pause-every", f"{every}MB"]
+    line += ["--chunk", rng.randrange(4, 257) * 4096]
+    found = plan(forebay, *line)
+    simulated = found["recorder"]["simulated"]
+    assert simulated["lost_bytes"] == 0 < simulated["half_lost_bytes"], line
+    assert simulated["least_bytes"] <= found["recorder"]["bytes"]
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
+        (("--recorder", "--rate", "16.1GB/s"), "stream carries 16.00"),
+        (("--recorder", "--rate", "2GB/s", "--chunk", "8KiB"), "16 KiB to 1 MiB"),
+        (("--recorder", "--rate", "2GB/s", "--chunk", "18KiB"), "steps of 4 KiB"),
+        (("--recorder", "--rate", "2GB/s", "--fifo", "64KiB"), "a chunk to 16 GiB"),
+        (("--recorder", "--rate", "2GB/s", "--fifo", "1000001"), "steps of 4 KiB"),
+        (("--recorder", "--rate", "2GB/s", "--fifo", "17GiB"), "a chunk to 16 GiB"),
+        (("--recorder", "--rate", "2GB/s", "--drives", "2"), "--drives"),
+        (("--recorder", "--rate", "2GB/s", "--burst", "1MiB", "--every", "1ms"), "--burst"),
+        (("--rate", "2GB/s", "--chunk", "128KiB"), "--recorder"),
+        (("--rate", "2GB/s", "--pause", "5ms"), "--pause-every"),
+        (("--rate", "2GB/s", "--pause-every", "5MB"), "--pause"),
+        ((*RECORDER, *PAUSES, "--profile", "ideal"), "takes no time"),
         (("--rate", "13GB/s"), "wire carries"),
         (("--rate", "12.4GB/s"), "12.36"),
         (("--rate", "100Gb/s"), "wire carries"),

@@ -63,10 +63,11 @@ def test_every_published_number_is_shown(everything: tuple[dict, str]) -> None:
     assert {one["value"] for one in numbers(snacc)} <= shown
     drivers = tomllib.loads((PUBLISHED / "intelliprop.toml").read_text())
     assert {one["value"] / 1e6 for one in numbers(drivers)} <= shown
-    for profile in ("950pro-512", "960evo-250"):
+    # MLE published MiB/s, IntelliProp MB/s.
+    for profile, unit in (("950pro-512", 1e6), ("960evo-250", 1 << 20)):
         text = tomllib.loads((ROOT / "profiles" / f"{profile}.toml").read_text())
         rates = [one["bytes_per_second"]["value"] for one in text["measurements"]]
-        assert {round(rate / 1e6, 4) for rate in rates} <= shown
+        assert {round(rate / unit, 4) for rate in rates} <= shown
 
 
 def test_each_figure_agrees(everything: tuple[dict, str]) -> None:
@@ -90,6 +91,42 @@ def test_each_figure_agrees(everything: tuple[dict, str]) -> None:
             assert row["model"] is None or row["model_kind"] in ("fitted", "predicted", "computed")
         for parameter in figure["parameters"]:
             assert parameter["source"] and parameter["kind"]
+
+
+def test_each_session_says_who_moved_its_bytes(everything: tuple[dict, str]) -> None:
+    """The RTL's top, or the model, which takes as long; where their host limits, ours is faster."""
+    report, page = everything
+    sessions = rows(report, "mle-table")
+    by = {row["design"]: row["ours_by"] for row in sessions}
+    assert by["write 16 chunks of 128 KiB"] == "fb_top_recorder"
+    assert by["write 32 chunks of 128 KiB"] == by["read 256 chunks of 128 KiB"] == "model"
+    assert by["read 512 chunks of 128 KiB"] is None, "too long for the short form"
+    read = [row for row in sessions if row["load"] == "sequential read" and row["ours"]]
+    assert len(read) == 9
+    for row in read:
+        assert row["model"] == pytest.approx(row["ours"], rel=0.03)
+        chunks = int(row["design"].split()[1])
+        assert row["ours_seconds"] == pytest.approx(chunks / 8 / row["ours"])
+        host = row["limit"] == "their host"
+        assert host == (chunks <= 32) and (not host or row["ours_ratio"] > 1)
+    write = next(row for row in sessions if row["design"] == "write 1 chunk of 128 KiB")
+    assert write["limit"] == "drive, their set-up" and write["ours"] > 1.5 * write["model"]
+    assert "limited by" in page and "fb_top_recorder" in page
+    assert all(row["ours_by"] is None for row in rows(report, "intelliprop"))
+
+
+@pytest.mark.nightly
+def test_the_whole_drive(forebay: Run) -> None:
+    """All of it in one session each way, as fast as MLE measured, to the same last chunk."""
+    line = ("repro", "mle-table", "--full", "-o", "json")
+    (figure,) = forebay(*line, timeout=3 * 3600).report["figures"]
+    write, read = figure["rows"][-2:]
+    assert write["ours_seconds"] == pytest.approx(1179.256165912, rel=0.1)
+    assert read["ours_seconds"] == pytest.approx(125.29154476, rel=0.1)
+    assert (write["model_kind"], read["model_kind"]) == ("fitted", "predicted")
+    for row in (write, read):
+        assert row["agrees"] and row["ours_by"] == "model"
+        assert row["design"].endswith("all 1907801 chunks") and "0x3a38b00000" in row["note"]
 
 
 def test_order_is_what_slows_random_reads(everything: tuple[dict, str]) -> None:
@@ -162,6 +199,8 @@ def test_both_fits_of_the_drive(forebay: Run) -> None:
         (("figure-5",), "figure-5"),
         (("all", "--profile", "ideal"), "--profile is ideal"),
         (("snacc-table1", "--quick", "--rtl", "x.v"), "only SNAcc's figure 4"),
+        (("intelliprop", "--full"), "only mle-table has a whole drive"),
+        (("mle-table", "--full", "--quick"), "--quick"),
         (("snacc-fig4", "--quick", "--profile", "nothing"), "no built-in profile"),
         (("snacc-fig7", "--quick", "--html", "/nowhere/x.html"), "/nowhere/x.html"),
         (

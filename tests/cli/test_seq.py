@@ -137,12 +137,13 @@ def test_drives_of_qemu_are_brought_up(forebay: Run, tmp_path: Path) -> None:
     """Two of them behind a switch; images are made where missing, and are left alone where not."""
     a, b = tmp_path / "a,1.img", tmp_path / "b.img"
     b.write_bytes(bytes(range(256)) * 4096)
-    drives = ("--ssd", f"{a}:size=4MiB,mdts=32KiB+switch", "--ssd", f"{b}:block=4096,size=2MiB")
+    a_drive = f"{a}:block=4096,size=4MiB,mdts=32KiB+switch"
+    drives = ("--ssd", a_drive, "--ssd", f"{b}:block=4096,size=2MiB")
     words = ("seq", "run", BOOT, "--on", "qemu", *drives)
     answer = forebay(*words, "--trace")
     assert "read  port[0x0] 8 0x1" in answer.out
     assert "--------------03:00.0 - BAR0 64 bit - size: 0x00004000" in answer.out
-    assert "8192 × 512 B" in answer.out and "ready" in answer.out
+    assert "1024 × 4096 B" in answer.out and "ready" in answer.out
     assert "stopped with code 0" in answer.out and "Complaints" not in answer.out
     report = forebay(*words, "-o", "json").report
     assert report["end"]["code"] == 0 and report["complaints"] == []
@@ -151,7 +152,7 @@ def test_drives_of_qemu_are_brought_up(forebay: Run, tmp_path: Path) -> None:
     named = ("function", "model", "serial", "namespace", "blocks", "block_bytes", "transfer_bytes")
     model = "QEMU NVMe Ctrl"
     assert [first[name] for name in named] == [
-        *("03:00.0", model, "FB0000", 1, 8192, 512, 32 << 10),
+        *("03:00.0", model, "FB0000", 1, 1024, 4096, 32 << 10),
     ]
     assert [second[name] for name in named] == [
         *("04:00.0", model, "FB0001", 1, 256, 4096, 512 << 10),
@@ -162,10 +163,27 @@ def test_drives_of_qemu_are_brought_up(forebay: Run, tmp_path: Path) -> None:
 
 
 @with_qemu
+def test_drives_of_qemu_with_blocks_of_two_sizes(forebay: Run, tmp_path: Path) -> None:
+    """They are no array: the program ends with its code."""
+    drives = (
+        "--ssd",
+        f"{tmp_path / 'a'}:size=2MiB+switch",
+        "--ssd",
+        f"{tmp_path / 'b'}:size=2MiB,block=4096",
+    )
+    report = forebay(
+        *("seq", "run", BOOT, "--on", "qemu", *drives, "-o", "json"), code=BAD_RESULT
+    ).report
+    assert report["end"]["code"] == 21
+    assert "drives differ: ERROR 21 at 04:00.0\n" in report["console"]
+    assert [drive["code"] for drive in report["drives"]] == [0, 21]
+
+
+@with_qemu
 def test_an_empty_root_port_of_qemu(forebay: Run) -> None:
     """The program ends with its code, and so does the command."""
     answer = forebay("seq", "run", BOOT, "--on", "qemu", code=BAD_RESULT)
-    assert "ERROR: no link, code 1 at 00:00.0" in answer.out
+    assert "no link: ERROR 1 at 00:00.0" in answer.out
     assert "failed with code 1" in answer.out
 
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bring-up of drives without a CPU, in simulation: by the RTL, or by the interpreted program.
 
+mod qemu;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_cosim::root::{Boot, Hierarchy, Modelled, RootConfig, settings, source};
+use forebay_cosim::root::{Boot, Hierarchy, Modelled, RootConfig, Status, settings, source};
 use forebay_cosim::{Drive, Stall};
 use forebay_model::pci::Below;
 use forebay_model::{MICROSECOND, Time};
@@ -18,6 +20,8 @@ use serde::Serialize;
 use crate::failure::{Exit, Failure, Result};
 use crate::machine::ArraySpec;
 use crate::{home, interrupt};
+
+pub use qemu::{QemuReport, QemuSpec, Recorded};
 
 /// Most instructions of the interpreted program.
 const INSTRUCTIONS_MOST: u64 = 20_000_000;
@@ -244,21 +248,14 @@ impl BootSpec {
         let mut boot = Boot::new(&source, self.hierarchy()?, clocking, build)?;
         let stop = Arc::new(AtomicBool::new(false));
         interrupt::also(Arc::clone(&stop));
-        let status = boot.run((self.together, self.watch), LIMIT + self.watch, &stop)?;
+        boot.start(self.together, false);
+        let status = boot.run(self.watch, LIMIT + self.watch, &stop)?;
         if interrupt::wanted() {
             return Err(Failure::interrupted());
         }
         let (time, steps) = (boot.hierarchy().now(), boot.cycles());
         if !status.ended && status.state != state::READY {
-            let value = format!("state {}", status.state);
-            return Err(Failure::new(
-                Exit::Stuck,
-                format!(
-                    "the program has not ended within {} s: {value}",
-                    LIMIT / forebay_model::SECOND
-                ),
-                "report this with the command line",
-            ));
+            return Err(not_ended(&status));
         }
         let mut counts = BTreeMap::new();
         for code in Code::ALL.map(Code::number) {
@@ -331,6 +328,19 @@ impl BootSpec {
             stray: spaces.root().stray(),
         })
     }
+}
+
+/// The program takes too long.
+fn not_ended(status: &Status) -> Failure {
+    let seconds = LIMIT / forebay_model::SECOND;
+    Failure::new(
+        Exit::Stuck,
+        format!(
+            "the program has not ended within {seconds} s: state {}",
+            status.state
+        ),
+        "report this with the command line",
+    )
 }
 
 /// Drives behind this number of switches in a row, all on the last one.

@@ -221,6 +221,13 @@ impl From<forebay_cosim::Error> for Failure {
         let (exit, help) = match error {
             Cosim::Stuck { cycle, idle, .. } => return Self::stuck(&error, cycle - idle),
             Cosim::Rtl(error) => return error.into(),
+            Cosim::Downstream(error) => match error.downcast::<forebay_vm::Error>() {
+                Ok(error) => return (*error).into(),
+                Err(error) => {
+                    let help = "report this with the command line";
+                    return Self::new(Exit::Impossible, error.to_string(), help);
+                }
+            },
             Cosim::Model(error) => return error.into(),
             Cosim::Driver(failure) => return failure.into(),
             Cosim::Interrupted | Cosim::Bus(forebay_driver::BusError::Interrupted) => {
@@ -333,7 +340,8 @@ impl From<forebay_vm::root::Error> for Failure {
 impl From<forebay_vm::Error> for Failure {
     fn from(error: forebay_vm::Error) -> Self {
         use forebay_vm::Error as Vm;
-        let (exit, help) = match &error {
+        let (exit, help) = match error {
+            Vm::Qemu(error) => return error.into(),
             Vm::Listen { .. } | Vm::InUse { .. } => (Exit::BadInput, "name another --socket"),
             Vm::Device(_) => (Exit::BadResult, "the device is at fault, not the guest"),
             _ => (

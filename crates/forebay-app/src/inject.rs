@@ -8,11 +8,13 @@ use forebay_cosim::{Config, DramFault, Stall, Stalls};
 use forebay_model::{Fault, FaultAction, FaultPlan, SsdProfile, Time, Trigger};
 use forebay_pipeline::units::{Read, size, time};
 use forebay_spec::nvme::{IoOpcode, Status};
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Result};
 
 /// Pauses of one port or of all: `0.2`, `0.2:50`, `read=0.5:8`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct StallSpec {
     port: String,
     stall: Stall,
@@ -148,7 +150,8 @@ pub fn dram_fault_text(fault: &DramFault) -> String {
 }
 
 /// Something that a drive does wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct FaultSpec {
     /// As it was written.
     text: String,
@@ -166,6 +169,60 @@ impl FaultSpec {
 impl fmt::Display for FaultSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+impl From<StallSpec> for String {
+    fn from(spec: StallSpec) -> Self {
+        spec.to_string()
+    }
+}
+
+impl TryFrom<String> for StallSpec {
+    type Error = String;
+
+    fn try_from(text: String) -> Read<Self> {
+        stall(&text)
+    }
+}
+
+impl From<FaultSpec> for String {
+    fn from(spec: FaultSpec) -> Self {
+        spec.text
+    }
+}
+
+impl TryFrom<String> for FaultSpec {
+    type Error = String;
+
+    fn try_from(text: String) -> Read<Self> {
+        fault(&text)
+    }
+}
+
+/// Faults of DRAM in files, as people write them.
+pub mod dram_faults {
+    use forebay_cosim::DramFault;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes them as text.
+    ///
+    /// # Errors
+    /// Where the format refuses.
+    pub fn serialize<S: Serializer>(faults: &[DramFault], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(faults.iter().map(super::dram_fault_text))
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Where one is none.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<DramFault>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let faults = texts.iter().map(|text| super::dram_fault(text));
+        faults
+            .collect::<Result<_, _>>()
+            .map_err(serde::de::Error::custom)
     }
 }
 

@@ -22,6 +22,7 @@ pub mod progress;
 pub mod python;
 pub mod record;
 pub mod recorded;
+pub mod recorder;
 pub mod reference;
 pub mod report;
 pub mod session;

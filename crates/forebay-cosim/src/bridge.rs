@@ -121,7 +121,7 @@ impl Bridge {
             windows: Vec::new(),
             registers: Vec::new(),
             spare: None,
-            doorbell: DoorbellPort::new(pins, outbound.doorbells, stalls, seed),
+            doorbell: DoorbellPort::new(pins.doorbell, outbound.doorbells, stalls, seed),
             routes: Vec::new(),
             base: 0,
             apertures,

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use forebay_model::net::mac_edge;
 use forebay_model::{DramProfile, Fabric, Poison, Time};
 use forebay_rtl::{Builder, Model, Progress};
+use forebay_spec::streamer::window;
 
 use crate::aperture::Apertures;
 use crate::bridge::Bridge;
@@ -144,7 +145,7 @@ impl Core {
                 let profile = profile.map_or_else(|| DramProfile::builtin("ddr4-2400"), Ok)?;
                 let faults = std::mem::take(&mut config.dram_faults);
                 let poison = if poison { Poison::Freed } else { Poison::Zeros };
-                let board = Board::new(&profile, faults, seed, poison);
+                let board = Board::new(window::DRAM_WINDOW_BYTES, &profile, faults, seed, poison);
                 Some((port, Behind::Board(Box::new(board))))
             }
             (None, port) => port.map(|port| {

@@ -10,7 +10,6 @@ use std::io;
 use std::ops::Range;
 
 use forebay_model::{Dram, DramCounters, DramProfile, Medium, Poison, Time};
-use forebay_spec::streamer::window;
 
 use crate::config::DramFault;
 use crate::target::{Answer, BEAT, Loaded, Writing};
@@ -24,15 +23,21 @@ pub(crate) struct Board {
 
 impl Board {
     /// `poison`: its contents before the first write.
-    pub fn new(profile: &DramProfile, faults: Vec<DramFault>, seed: u64, poison: Poison) -> Self {
+    pub fn new(
+        bytes: u64,
+        profile: &DramProfile,
+        faults: Vec<DramFault>,
+        seed: u64,
+        poison: Poison,
+    ) -> Self {
         Self {
-            contents: Medium::poisoned(window::DRAM_WINDOW_BYTES, poison),
+            contents: Medium::poisoned(bytes, poison),
             dram: Dram::new(profile, seed),
             faults,
         }
     }
 
-    /// Both buffers.
+    /// Bytes of it.
     pub fn bytes(&self) -> u64 {
         self.contents.len()
     }

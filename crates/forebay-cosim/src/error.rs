@@ -24,6 +24,9 @@ pub enum Error {
     /// The RTL could not be built or loaded.
     #[error(transparent)]
     Rtl(#[from] forebay_rtl::Error),
+    /// What is below the root port, which is no model, failed.
+    #[error("below the root port: {0}")]
+    Downstream(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A model could not be made.
     #[error(transparent)]
     Model(#[from] forebay_model::ModelError),
@@ -153,6 +156,9 @@ pub enum Error {
     /// The contents of on-board DRAM are in a file, and that fails.
     #[error("the file that holds the contents of on-board DRAM: {0}")]
     Memory(std::io::Error),
+    /// The contents of a drive cannot be read.
+    #[error("the contents of a drive: {0}")]
+    Medium(std::io::Error),
     /// On-board DRAM is mapped past the RTL, and the RTL was given other addresses in it.
     #[error(
         "register {register} was set to {value:#x}, but payload that is mapped has its place at \

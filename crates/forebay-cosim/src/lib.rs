@@ -67,7 +67,7 @@ pub use machine::{FPGA, SSD};
 pub use pace::{Pace, Paced};
 pub use payload::{Mismatch, Payload, Sink, fill_pattern};
 pub use pins::PinSet;
-pub use reference::{Design, Reference, ReferenceRun};
+pub use reference::{Design, Fed, Feed, FeedPace, RTL_ANSWER, Reference, ReferenceRun};
 pub use stats::{Beats, Direction, Flow, Outcome, Stats};
 pub use system::{Snapshot, System};
 pub use transaction::{Damage, Read, Write};

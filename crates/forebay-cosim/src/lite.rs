@@ -10,7 +10,7 @@ use forebay_rtl::Model;
 use crate::config::Stalls;
 use crate::error::{Error, Result};
 use crate::held::Held;
-use crate::pins::{Lite, Pins};
+use crate::pins::Lite;
 use crate::stall::Pauser;
 use crate::window::{Answer, answer_of};
 
@@ -323,8 +323,7 @@ pub(crate) struct DoorbellPort {
 }
 
 impl DoorbellPort {
-    pub fn new(pins: &Pins, offset: u64, stalls: &Stalls, seed: u64) -> Self {
-        let pins = pins.doorbell;
+    pub fn new(pins: Lite, offset: u64, stalls: &Stalls, seed: u64) -> Self {
         Self {
             pins,
             pause: Pauser::new(stalls.doorbell, seed, 64),
@@ -357,6 +356,11 @@ impl DoorbellPort {
         } else if !self.b_loaded {
             model.set(self.pins.bvalid, 0);
         }
+    }
+
+    /// No write is under way.
+    pub fn is_idle(&self) -> bool {
+        self.address.is_empty() && self.data.is_empty() && self.owed == 0 && !self.b_loaded
     }
 
     /// Sees what was accepted; hands each write on. True where something moved.

@@ -77,14 +77,7 @@ pub fn run(
     seed: u64,
     stop: Arc<AtomicBool>,
 ) -> Result<ReferenceRun> {
-    let mut profile = profile.clone();
-    let mut fill = 0;
-    if let (true, Some(timing)) = (load.full_cache, &mut profile.ssd.timing) {
-        // A cache of one page is full at once; the buffer before it is filled by writing.
-        timing.write.cache_bytes = 4096;
-        let buffer = timing.write.medium.map_or(0, |medium| medium.buffer_bytes);
-        fill = (2 * buffer).div_ceil(load.bytes) + 1;
-    }
+    let (profile, fill) = prepared(profile, load);
     let mut host = Reference::new(&profile, None, seed, load.depth, load.bytes)?;
     host.set_stop_flag(stop);
     host.set_design(design);
@@ -107,6 +100,20 @@ pub fn run(
         host.run(&workload(fill))?;
     }
     host.run(&workload(load.count))
+}
+
+/// The drive as a load finds it, and the transfers with which to fill it first.
+#[must_use]
+pub fn prepared(profile: &Profile, load: &Measurement) -> (Profile, u64) {
+    let mut profile = profile.clone();
+    let mut fill = 0;
+    if let (true, Some(timing)) = (load.full_cache, &mut profile.ssd.timing) {
+        // A cache of one page is full at once; the buffer before it is filled by writing.
+        timing.write.cache_bytes = 4096;
+        let buffer = timing.write.medium.map_or(0, |medium| medium.buffer_bytes);
+        fill = (2 * buffer).div_ceil(load.bytes) + 1;
+    }
+    (profile, fill)
 }
 
 /// What a run gave: bytes per second, or nanoseconds.

@@ -108,12 +108,34 @@ pub fn fill_pattern(seed: u64, address: u64, data: &mut [u8]) {
     rest.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
 }
 
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Its inverse modulo 2^64.
+const FACTOR_INVERSE: u64 = inverse(FACTOR);
+
+/// Of an odd number, modulo 2^64: each step of Newton's doubles the bits that are right.
+const fn inverse(of: u64) -> u64 {
+    let (mut inverse, mut step) = (of, 0);
+    while step < 5 {
+        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(of.wrapping_mul(inverse)));
+        step += 1;
+    }
+    inverse
+}
+
 #[inline]
 fn pattern_word(seed: u64, word: u64) -> u64 {
     let x = (word ^ seed.rotate_left(32))
         .wrapping_add(seed)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        .wrapping_mul(FACTOR);
     x ^ (x >> 29)
+}
+
+/// The number of the word, of eight bytes, that has this pattern.
+pub(crate) const fn pattern_word_of(seed: u64, pattern: u64) -> u64 {
+    // Shifts by 29 and by twice that undo one another; the factor is odd and has an inverse.
+    let x = pattern ^ (pattern >> 29) ^ (pattern >> 58);
+    let x = x.wrapping_mul(FACTOR_INVERSE).wrapping_sub(seed);
+    x ^ seed.rotate_left(32)
 }
 
 /// Bytes that are fetched from a reader at once, a multiple of the beat: none straddles two.

@@ -83,7 +83,7 @@ groups! {
         ready: need(back, 1);
         data: need(to, width);
         keep: may(to, width / 8);
-        last: need(to, 1);
+        last: may(to, 1);
     }
 
     /// A stream out of the RTL.
@@ -236,7 +236,7 @@ pub(crate) struct Pins {
     pub host_dram: Option<Window>,
 }
 
-/// The pins of a bring-up without a CPU, `fb_top_boot`.
+/// The pins of a bring-up without a CPU: of `fb_top_boot`, and of each top that has it within.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RootPins {
     pub clk: PortHandle,
@@ -247,8 +247,6 @@ pub(crate) struct RootPins {
     pub txd: PortHandle,
     pub cfg: Lite,
     pub mmio: Lite,
-    /// Registers of a streamer, which is not there.
-    pub streamer: Lite,
     pub admin: Window,
     /// Its own registers.
     pub control: Lite,
@@ -258,10 +256,8 @@ impl RootPins {
     /// Finds and checks all pins.
     pub fn find(model: &Model) -> Result<Self> {
         use Direction::{Input, Output};
-        let set = PinSet::Forebay;
-        let f = Finder { model, set };
+        let f = Finder::ours(model);
         let output = |name: &'static str| f.need((name, name), "", Output, 1);
-        let lite = |prefix: &'static str, to, width| Lite::find(&f, (prefix, prefix), to, width);
         Ok(Self {
             clk: f.plain("clk")?,
             reset: f.plain("rst")?,
@@ -269,11 +265,49 @@ impl RootPins {
             perst_n: output("perst_n")?,
             hold: output("hold")?,
             txd: output("uart_txd")?,
-            cfg: lite("m_axil_cfg_", Output, 32)?,
-            mmio: lite("m_axil_mmio_", Output, 32)?,
-            streamer: lite("m_axil_ctrl_", Output, 64)?,
-            admin: Window::find(&f, ("s_axi_admin_", "s_axi_admin_"), Input, 512)?,
-            control: lite("s_axil_boot_", Input, 64)?,
+            cfg: f.lite("m_axil_cfg_", Output, 32)?,
+            mmio: f.lite("m_axil_mmio_", Output, 32)?,
+            admin: f.window("s_axi_admin_", Input)?,
+            control: f.lite("s_axil_boot_", Input, 64)?,
+        })
+    }
+}
+
+/// The registers of a streamer that `fb_top_boot` does not have.
+pub(crate) fn streamer_registers(model: &Model) -> Result<Lite> {
+    Finder::ours(model).lite("m_axil_ctrl_", Direction::Output, 64)
+}
+
+/// The pins of a recorder without a CPU, `fb_top_recorder`, beside those of its bring-up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecorderPins {
+    /// Time, nanoseconds.
+    pub now_ns: PortHandle,
+    pub stream_in: StreamIn,
+    pub stream_out: StreamOut,
+    /// Its registers.
+    pub raw: Lite,
+    /// Queues and payload, for the drives.
+    pub bar: Window,
+    pub doorbell: Lite,
+    /// The initiator for the memory of the stream FIFO.
+    pub dram: Window,
+}
+
+impl RecorderPins {
+    /// Finds and checks all pins.
+    pub fn find(model: &Model) -> Result<Self> {
+        use Direction::{Input, Output};
+        let f = Finder::ours(model);
+        let stream = |name: &'static str| -> Group { (name, name) };
+        Ok(Self {
+            now_ns: f.need(stream("now_ns"), "", Input, 64)?,
+            stream_in: StreamIn::find(&f, stream("s_axis_in_"), Input, 512)?,
+            stream_out: StreamOut::find(&f, stream("m_axis_out_"), Output, 512)?,
+            raw: f.lite("s_axil_raw_", Input, 64)?,
+            bar: f.window("s_axi_bar_", Input)?,
+            doorbell: f.lite("m_axil_db_", Output, 32)?,
+            dram: f.window("m_axi_dram_", Output)?,
         })
     }
 }
@@ -393,7 +427,21 @@ struct Finder<'m> {
     set: PinSet,
 }
 
-impl Finder<'_> {
+impl<'m> Finder<'m> {
+    /// For names that only our tops have.
+    const fn ours(model: &'m Model) -> Self {
+        let set = PinSet::Forebay;
+        Self { model, set }
+    }
+
+    fn lite(&self, prefix: &'static str, to: Direction, width: u32) -> Result<Lite> {
+        Lite::find(self, (prefix, prefix), to, width)
+    }
+
+    fn window(&self, prefix: &'static str, to: Direction) -> Result<Window> {
+        Window::find(self, (prefix, prefix), to, 512)
+    }
+
     fn name(&self, group: Group, pin: &str) -> String {
         match self.set {
             PinSet::Forebay => format!("{}{pin}", group.0),

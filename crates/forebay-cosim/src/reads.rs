@@ -93,7 +93,9 @@ impl Reads {
                 && !self.source_pause.pauses()
             {
                 *model.wide_mut(self.source.data) = read.command.encode();
-                model.set(self.source.last, 1);
+                if let Some(port) = self.source.last {
+                    model.set(port, 1);
+                }
                 if let Some(keep) = self.source.keep {
                     model.set(keep, u64::MAX);
                 }

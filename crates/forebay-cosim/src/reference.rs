@@ -3,6 +3,8 @@
 //! host in the manner of SPDK. Its queues and data lie in host memory, it takes completions out of
 //! order and costs no time itself.
 
+mod feed;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,8 @@ use crate::error::{Error, Result};
 use crate::machine::{self, Host, Machine, impl_bus};
 use crate::stats::Direction;
 use crate::workload::Workload;
+
+pub use feed::{Fed, Feed, FeedPace, RTL_ANSWER};
 
 /// How far time moves when nothing at all is due.
 const NOTHING_DUE: Time = forebay_model::MICROSECOND;

@@ -186,7 +186,9 @@ impl Writes {
         sending.beats += 1;
         let last = sending.data.left() == 0 && sending.damage != Some(Damage::NoLast);
         self.loaded_last = last;
-        model.set(self.source.last, u64::from(last));
+        if let Some(port) = self.source.last {
+            model.set(port, u64::from(last));
+        }
         if let Some(port) = self.source.keep {
             model.set(port, keep);
         }

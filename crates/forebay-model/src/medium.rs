@@ -41,6 +41,8 @@ enum Store {
     Memory(Vec<Slot<Block>>),
     /// From this byte of it on.
     File { file: File, start: u64 },
+    /// Nothing is kept.
+    Nowhere,
 }
 
 impl Medium {
@@ -56,6 +58,16 @@ impl Medium {
             len,
             poison,
             store: Store::Memory(Vec::new()),
+        }
+    }
+
+    /// A medium that forgets what is written and reads as zeros: a whole drive takes no room, where
+    /// times are all that is asked for.
+    pub fn forgetful(len: u64) -> Self {
+        Self {
+            len,
+            poison: Poison::Zeros,
+            store: Store::Nowhere,
         }
     }
 
@@ -149,6 +161,7 @@ impl Medium {
                 file.read_exact_at(&mut data, start + offset)?;
                 Ok(data.into())
             }
+            Store::Nowhere => Ok(vec![0; len].into()),
         }
     }
 
@@ -167,6 +180,7 @@ impl Medium {
                 Ok(())
             }
             Store::File { file, start } => file.write_all_at(data, *start + offset),
+            Store::Nowhere => Ok(()),
         }
     }
 
@@ -185,6 +199,7 @@ impl Medium {
                 }
                 zero_pages(blocks, range, &self.poison);
             }
+            Store::Nowhere => {}
             Store::File { .. } if len == 0 => {}
             Store::File { file, start } => {
                 let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -353,6 +368,16 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(1 << 41).unwrap();
         behaves(Medium::in_part_of(file, 4096, 1 << 40));
+    }
+
+    #[test]
+    fn a_forgetful_medium_has_its_length_and_nothing_else() {
+        let mut medium = Medium::forgetful(1 << 50);
+        medium.write((1 << 50) - 3, &[1, 2, 3]).unwrap();
+        assert_eq!(*medium.read((1 << 50) - 3, 3).unwrap(), [0; 3]);
+        medium.zero(0..1 << 50).unwrap();
+        assert!(medium.write((1 << 50) - 2, &[1, 2, 3]).is_err());
+        assert!(medium.read(1 << 50, 1).is_err());
     }
 
     #[test]

@@ -6,13 +6,18 @@
 //! image files. Guest memory is a shared file. `-qtest` works beside the TCG accelerator, which
 //! distributions ship, unlike the `qtest` accelerator.
 //!
+//! Methods of [`Machine`] wait for the answer. Who serves a device of the machine must not: QEMU may
+//! answer only once that device has answered QEMU. [`Machine::send`] and [`Machine::answer`] never wait.
+//!
 //! Protocol: QEMU 7.2, `softmmu/qtest.c`.
 #![forbid(unsafe_code)]
 
 mod error;
+mod line;
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -21,6 +26,8 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 pub use error::{Error, Result};
+pub use line::Line;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// The program that is started.
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -35,10 +42,14 @@ pub const MEMORY_BYTES: u64 = 128 << 20;
 
 /// Set by `make test`: without QEMU the tests then fail instead of being left out.
 const REQUIRE: &str = "FOREBAY_REQUIRE_QEMU";
-/// The PCIEXBAR register of the host bridge (0000:00:00.0, offset 0x60).
-const PCIEXBAR_CONFIG: u32 = 0x8000_0060;
+/// What brings configuration space to [`ECAM`]: the PCIEXBAR register of the host bridge (0000:00:00.0,
+/// offset 0x60).
+pub const SET_UP: [Line; 2] = [
+    Line::Out32(0xcf8, 0x8000_0060),
+    Line::Out32(0xcfc, ECAM as u32 | 1),
+];
 /// A lost answer shows as an error, not as a hang.
-const ANSWER_LIMIT: Duration = Duration::from_secs(20);
+pub const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 /// Characters of QEMU's log in an error.
 const SAID_MOST: usize = 2_000;
 
@@ -46,10 +57,13 @@ const SAID_MOST: usize = 2_000;
 #[derive(Debug)]
 pub struct Machine {
     process: Process,
-    socket: BufReader<UnixStream>,
+    socket: UnixStream,
+    /// What has come and was not looked at.
+    come: Vec<u8>,
+    /// The line that is not answered yet.
+    asked: Option<Line>,
     memory: File,
     log: PathBuf,
-    line: String,
 }
 
 /// For tests: whether they can run. Says why not, and panics where they must.
@@ -80,7 +94,16 @@ pub fn available() -> bool {
 impl Machine {
     /// Starts a machine: `qemu` is [`PROGRAM`] with arguments for its devices, `folder` is for its
     /// files. Configuration space is at [`ECAM`]; no BAR has an address.
-    pub fn start(folder: &Path, mut qemu: Command) -> Result<Self> {
+    pub fn start(folder: &Path, qemu: Command) -> Result<Self> {
+        let mut machine = Self::launch(folder, qemu)?;
+        for line in SET_UP {
+            machine.exchange(line)?;
+        }
+        Ok(machine)
+    }
+
+    /// As [`Machine::start`], but does not wait for QEMU's devices, and [`SET_UP`] is to be done.
+    pub fn launch(folder: &Path, mut qemu: Command) -> Result<Self> {
         let firmware = folder.join("halt.bin");
         fs::write(&firmware, halted_firmware()).map_err(Error::file("writing", &firmware))?;
         let memory_path = folder.join("memory");
@@ -113,36 +136,34 @@ impl Machine {
             source,
             said: end_of(&log),
         })?;
-        let mut machine = Self {
+        Ok(Self {
             process,
-            socket: BufReader::new(socket),
+            socket,
+            come: Vec::new(),
+            asked: None,
             memory,
             log,
-            line: String::new(),
-        };
-        machine.command(format!("outl 0xcf8 {PCIEXBAR_CONFIG:#x}"))?;
-        machine.command(format!("outl 0xcfc {:#x}", ECAM | 1))?;
-        Ok(machine)
+        })
     }
 
     /// Reads 4 bytes at this address.
     pub fn read32(&mut self, address: u64) -> Result<u32> {
-        Ok(self.number(format!("readl {address:#x}"))? as u32)
+        Ok(self.exchange(Line::Read32(address))? as u32)
     }
 
     /// Reads 8 bytes.
     pub fn read64(&mut self, address: u64) -> Result<u64> {
-        self.number(format!("readq {address:#x}"))
+        self.exchange(Line::Read64(address))
     }
 
     /// Writes 4 bytes.
     pub fn write32(&mut self, address: u64, value: u32) -> Result<()> {
-        self.command(format!("writel {address:#x} {value:#x}"))
+        self.exchange(Line::Write32(address, value)).map(drop)
     }
 
     /// Writes 8 bytes.
     pub fn write64(&mut self, address: u64, value: u64) -> Result<()> {
-        self.command(format!("writeq {address:#x} {value:#x}"))
+        self.exchange(Line::Write64(address, value)).map(drop)
     }
 
     /// Reads guest memory as devices left it, without QEMU.
@@ -169,57 +190,103 @@ impl Machine {
         Ok(lines.map(str::to_owned).collect())
     }
 
-    /// Sends a line that is answered by `OK` alone.
-    fn command(&mut self, line: String) -> Result<()> {
-        self.exchange(&line).map(drop)
+    /// Sends a line. Each is answered before the next one is sent.
+    pub fn send(&mut self, line: Line) -> Result<()> {
+        let sent = match &self.asked {
+            Some(_) => Err(io::Error::other("the line before it is not answered")),
+            // Once all lines are answered, QEMU has read them: there is room.
+            None => self.socket.write_all(format!("{line}\n").as_bytes()),
+        };
+        sent.map_err(|source| self.silent(line, source))?;
+        self.asked = Some(line);
+        Ok(())
     }
 
-    /// Sends a line that is answered by a number.
-    fn number(&mut self, line: String) -> Result<u64> {
-        let answer = self.exchange(&line)?;
-        let number = u64::from_str_radix(answer.trim_start_matches("0x"), 16);
-        number.map_err(|_| Error::Answer {
-            answer: answer.to_owned(),
-            line,
-        })
-    }
-
-    /// Sends a line, and returns what follows `OK` in the answer.
-    fn exchange(&mut self, line: &str) -> Result<&str> {
-        if let Err(source) = self.answer(line) {
-            let source = match self.process.0.try_wait() {
-                Ok(Some(status)) => io::Error::other(format!("it ended with {status}")),
-                _ => source,
-            };
-            return Err(Error::Silent {
-                line: line.to_owned(),
-                source,
-                said: end_of(&self.log),
-            });
-        }
-        match self.line.strip_prefix("OK") {
-            Some(rest) => Ok(rest.trim()),
+    /// The answer to the line that was sent, 0 for a write; none: it has not come.
+    pub fn answer(&mut self) -> Result<Option<u64>> {
+        let Some(line) = self.asked else {
+            return Ok(None);
+        };
+        let text = self.line().map_err(|source| self.silent(line, source))?;
+        let Some(text) = text else {
+            return Ok(None);
+        };
+        self.asked = None;
+        match line.answer(&text) {
+            Some(number) => Ok(Some(number)),
             None => Err(Error::Answer {
-                line: line.to_owned(),
-                answer: self.line.trim().to_owned(),
+                line: line.to_string(),
+                answer: text,
             }),
         }
     }
 
-    fn answer(&mut self, line: &str) -> io::Result<()> {
-        self.socket
-            .get_mut()
-            .write_all(format!("{line}\n").as_bytes())?;
+    /// Why this line was not answered, now that waiting for it has ended.
+    pub fn silent(&mut self, line: Line, source: io::Error) -> Error {
+        let source = match self.process.0.try_wait() {
+            Ok(Some(status)) => io::Error::other(format!("it ended with {status}")),
+            _ => source,
+        };
+        Error::Silent {
+            line: line.to_string(),
+            source,
+            said: end_of(&self.log),
+        }
+    }
+
+    /// Sends a line and waits for its answer.
+    pub fn exchange(&mut self, line: Line) -> Result<u64> {
+        self.send(line)?;
+        let sent = Instant::now();
         loop {
-            self.line.clear();
-            if self.socket.read_line(&mut self.line)? == 0 {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+            if let Some(number) = self.answer()? {
+                return Ok(number);
             }
-            // Interrupt lines are reported unasked.
-            if !self.line.starts_with("IRQ") {
-                return Ok(());
+            let left = ANSWER_LIMIT.checked_sub(sent.elapsed());
+            let waited = match left {
+                Some(left) => self.wait(left),
+                None => Err(io::ErrorKind::TimedOut.into()),
+            };
+            waited.map_err(|source| self.silent(line, source))?;
+        }
+    }
+
+    /// Waits until something comes, at most for this time.
+    fn wait(&self, limit: Duration) -> io::Result<()> {
+        let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(self, PollFlags::IN)], Some(&limit)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next line that came; none: it is not whole yet.
+    fn line(&mut self) -> io::Result<Option<String>> {
+        let mut part = [0; 256];
+        loop {
+            while let Some(end) = self.come.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.come.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line).trim().to_owned();
+                // Interrupt lines are reported unasked.
+                if !line.starts_with("IRQ") {
+                    return Ok(Some(line));
+                }
+            }
+            match self.socket.read(&mut part) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.come.extend_from_slice(&part[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// Readable once something has come.
+impl AsFd for Machine {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 
@@ -235,8 +302,7 @@ impl Process {
         loop {
             match listener.accept() {
                 Ok((socket, _)) => {
-                    socket.set_nonblocking(false)?;
-                    socket.set_read_timeout(Some(ANSWER_LIMIT))?;
+                    socket.set_nonblocking(true)?;
                     return Ok(socket);
                 }
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
@@ -323,6 +389,29 @@ mod tests {
         assert_eq!(machine.read32(ECAM).expect("read"), 0x29c0_8086);
         assert_eq!(machine.read32(ECAM + 0x8000).expect("read"), u32::MAX);
         assert_eq!(machine.complaints().expect("log"), [""; 0]);
+    }
+
+    #[test]
+    fn lines_are_answered_later() {
+        if !available() {
+            return;
+        }
+        let folder = tempfile::tempdir().expect("folder");
+        let mut machine = Machine::start(folder.path(), Command::new(PROGRAM)).expect("QEMU");
+        assert_eq!(machine.answer().expect("nothing was asked"), None);
+        machine.send(Line::Read32(ECAM)).expect("sent");
+        let error = machine.send(Line::Read32(ECAM)).expect_err("one at a time");
+        assert!(error.to_string().contains("is not answered"), "{error}");
+        let sent = Instant::now();
+        let answer = loop {
+            if let Some(answer) = machine.answer().expect("answer") {
+                break answer;
+            }
+            assert!(sent.elapsed() < ANSWER_LIMIT);
+            machine.wait(Duration::from_millis(1)).expect("waited");
+        };
+        assert_eq!(answer, 0x29c0_8086);
+        assert_eq!(machine.answer().expect("nothing more was asked"), None);
     }
 
     #[test]

@@ -40,6 +40,40 @@ pub trait Device {
     fn step(&mut self, guest: &mut dyn Guest) -> Result<Pace>;
 }
 
+impl<D: Device + ?Sized> Device for &mut D {
+    fn bar(&self, bar: u8) -> Bar<'_> {
+        (**self).bar(bar)
+    }
+
+    fn vectors(&self) -> u16 {
+        (**self).vectors()
+    }
+
+    fn config_read(&self, offset: u16) -> u32 {
+        (**self).config_read(offset)
+    }
+
+    fn config_write(&mut self, offset: u16, value: u32) {
+        (**self).config_write(offset, value);
+    }
+
+    fn bar_read(&mut self, bar: u8, offset: u64, len: u32, ticket: Ticket) {
+        (**self).bar_read(bar, offset, len, ticket);
+    }
+
+    fn bar_write(&mut self, bar: u8, offset: u64, data: &[u8]) {
+        (**self).bar_write(bar, offset, data);
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        (**self).reset()
+    }
+
+    fn step(&mut self, guest: &mut dyn Guest) -> Result<Pace> {
+        (**self).step(guest)
+    }
+}
+
 /// A base address register.
 #[derive(Clone, Debug, Default)]
 pub struct Bar<'a> {

@@ -32,6 +32,9 @@ pub enum Error {
     /// The connection failed.
     #[error("the connection to the virtual machine failed: {0}")]
     Socket(#[from] io::Error),
+    /// QEMU cannot be started, or does not answer.
+    #[error(transparent)]
+    Qemu(#[from] forebay_qtest::Error),
     /// What came cannot be understood, and so nothing that follows can.
     #[error(transparent)]
     Malformed(#[from] Malformed),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -114,18 +114,17 @@ pub fn serve_client(
     stop: &AtomicBool,
     watch: &mut dyn FnMut(&Event),
 ) -> Result<End> {
-    let link = Link::new(Socket::new(stream)?, device.vectors());
-    let mut session = Session {
-        device,
-        link,
-        options: *options,
-        watch,
-        since: Instant::now(),
-        greeted: false,
-        reads: HashMap::new(),
-        next_ticket: 0,
-    };
-    session.run(stop)
+    let mut session = Session::new(device, stream, options)?;
+    loop {
+        let turn = session.turn();
+        session.take_events().iter().for_each(&mut *watch);
+        if !turn? {
+            return Ok(End::Gone);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(End::Stopped);
+        }
+    }
 }
 
 /// A socket in the file system; its file goes with it.
@@ -189,13 +188,16 @@ fn wait(on: &impl AsFd, flags: PollFlags, limit: Duration) -> Result<()> {
     }
 }
 
-/// A client and a device.
-struct Session<'a> {
-    device: &'a mut dyn Device,
+/// A client and a device. It never waits, for who has more to serve than this.
+pub(crate) struct Session<D> {
+    pub device: D,
     link: Link,
     options: Options,
-    watch: &'a mut dyn FnMut(&Event),
+    /// What happened and was not told.
+    events: Vec<Event>,
     since: Instant,
+    /// When time-outs were last looked at.
+    looked: Instant,
     /// The version is agreed on.
     greeted: bool,
     /// Reads of the guest that the device has not answered.
@@ -211,35 +213,70 @@ struct BarRead {
     since: Instant,
 }
 
-impl Session<'_> {
-    fn run(&mut self, stop: &AtomicBool) -> Result<End> {
-        let mut looked = Instant::now();
-        loop {
-            let pace = self.step()?;
-            self.link.socket.flush()?;
-            let mut ready = PollFlags::IN;
-            ready.set(PollFlags::OUT, self.link.socket.has_output());
-            let limit = match pace {
-                Pace::Busy => Duration::ZERO,
-                Pace::After(time) => time.min(LOOK_EVERY),
-                Pace::Idle => LOOK_EVERY,
-            };
-            wait(&self.link.socket, ready, limit)?;
-            for _ in 0..MESSAGES_AT_ONCE {
-                match self.link.socket.receive()? {
-                    Received::Message(message) => self.message(message)?,
-                    Received::Nothing => break,
-                    Received::Gone => return Ok(End::Gone),
-                }
-            }
-            if looked.elapsed() >= LOOK_EVERY {
-                looked = Instant::now();
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(End::Stopped);
-                }
-                self.check_limits()?;
+impl<D: Device> Session<D> {
+    /// With a client that has connected.
+    pub fn new(device: D, stream: UnixStream, options: &Options) -> Result<Self> {
+        let now = Instant::now();
+        Ok(Self {
+            link: Link::new(Socket::new(stream)?, device.vectors()),
+            device,
+            options: *options,
+            events: Vec::new(),
+            since: now,
+            looked: now,
+            greeted: false,
+            reads: HashMap::new(),
+            next_ticket: 0,
+        })
+    }
+
+    /// Lets the device work, waits for messages unless it has more to do, and takes them; false: the
+    /// client has gone.
+    fn turn(&mut self) -> Result<bool> {
+        let limit = match self.work()? {
+            Pace::Busy => Duration::ZERO,
+            Pace::After(time) => time.min(LOOK_EVERY),
+            Pace::Idle => LOOK_EVERY,
+        };
+        wait(&self.link.socket, self.waits_for(), limit)?;
+        let taken = self.receive(MESSAGES_AT_ONCE)?;
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.looked = Instant::now();
+            self.check_limits()?;
+        }
+        Ok(taken.is_some())
+    }
+
+    /// What happened since the last call.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// What the socket is to be waited for.
+    pub fn waits_for(&self) -> PollFlags {
+        let mut flags = PollFlags::IN;
+        flags.set(PollFlags::OUT, self.link.socket.has_output());
+        flags
+    }
+
+    /// Lets the device work, and sends what comes of it.
+    pub fn work(&mut self) -> Result<Pace> {
+        let pace = self.step()?;
+        self.link.socket.flush()?;
+        Ok(pace)
+    }
+
+    /// Takes messages that have come, this number at most, and says how many; none: the client has
+    /// gone.
+    pub fn receive(&mut self, most: usize) -> Result<Option<usize>> {
+        for count in 0..most {
+            match self.link.socket.receive()? {
+                Received::Message(message) => self.message(message)?,
+                Received::Nothing => return Ok(Some(count)),
+                Received::Gone => return Ok(None),
             }
         }
+        Ok(Some(most))
     }
 
     /// Lets the device work, and passes on what comes of it.
@@ -249,7 +286,7 @@ impl Session<'_> {
             pace = Pace::Busy;
         }
         for refused in self.link.take_refused() {
-            (self.watch)(&Event::Refused(refused));
+            self.events.push(Event::Refused(refused));
         }
         for (ticket, data) in self.link.take_bar_answers() {
             // One that came too late has been answered otherwise.
@@ -283,7 +320,7 @@ impl Session<'_> {
         let overdue = |(_, read): &(&Ticket, &BarRead)| read.since.elapsed() > limit;
         let overdue: Vec<Ticket> = self.reads.iter().filter(overdue).map(|it| *it.0).collect();
         for read in overdue.iter().filter_map(|it| self.reads.remove(it)) {
-            (self.watch)(&Event::NoAnswer {
+            self.events.push(Event::NoAnswer {
                 bar: read.region as u8,
                 offset: read.offset,
             });
@@ -316,7 +353,7 @@ impl Session<'_> {
                     "command" => Errno::NOT_SUPPORTED,
                     _ => Errno::INVALID,
                 };
-                (self.watch)(&Event::Malformed(error));
+                self.events.push(Event::Malformed(error));
                 Outcome::Failed(errno)
             }
         };
@@ -386,7 +423,7 @@ impl Session<'_> {
                 data,
             } => self.region_write(region, offset, &data),
             Request::Reset => {
-                (self.watch)(&Event::Reset);
+                self.events.push(Event::Reset);
                 self.link.reset();
                 self.device.reset()?;
                 done
@@ -490,6 +527,12 @@ impl Session<'_> {
             }
             self.device.config_write(at, u32::from_le_bytes(word));
         }
+    }
+}
+
+impl<D> AsFd for Session<D> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.socket.as_fd()
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `forebay bench`: measurements, each beside an ideal polling host on the same drive and fabric.
 
+mod recorder;
+
 use std::fs;
 
 use forebay_lab::bench::{self, Found, Ran, StoreSpec};
@@ -19,6 +21,7 @@ pub fn run(command: &BenchCommand) -> Result<Exit> {
         BenchCommand::Drives(args) => show(bench::drives(&args.machine, args.bytes)?),
         BenchCommand::Speed(args) => show(bench::speed(&args.machine, args.bytes)?),
         BenchCommand::Scale(args) => scale(args),
+        BenchCommand::Recorder(args) => recorder::run(args),
         BenchCommand::Net(args) => show(bench::net(args.bytes, args.seed)?),
         BenchCommand::Store(args) => show(bench::store(&StoreSpec {
             bytes: args.bytes,

@@ -64,6 +64,14 @@ fn check(args: &ReproArgs) -> Result<()> {
             "name one figure, such as snacc-fig4",
         ));
     }
+    if args.full && !matches!(args.what, What::MleTable | What::All) {
+        return Err(Failure::input(
+            "--full",
+            "given",
+            "only mle-table has a whole drive",
+            "leave it out, or name mle-table",
+        ));
+    }
     let with_rtl = matches!(args.what, What::SnaccFig4 | What::All);
     if let (Some(path), false) = (args.rtl.first(), with_rtl) {
         return Err(Failure::input(

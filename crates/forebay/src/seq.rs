@@ -11,7 +11,7 @@ use forebay_draw::text::Page;
 use forebay_seq::{Interpreter, Program, Spaces, WORDS_MOST, assemble, list, rom};
 use serde::Serialize;
 
-use crate::args::{Ram, SeqCommand, SeqListArgs, SeqRomArgs, SeqRunArgs, SeqTarget};
+use crate::args::{Ram, RootTarget, SeqCommand, SeqListArgs, SeqRomArgs, SeqRunArgs};
 use crate::failure::{Exit, Failure, Result};
 use crate::report::{self, Report};
 use qemu::Found;
@@ -293,7 +293,7 @@ impl<S: Spaces> Spaces for Watched<'_, S> {
 fn interpret(args: &SeqRunArgs) -> Result<Exit> {
     let program = load(&args.program)?;
     let ran = match args.on {
-        Some(SeqTarget::Qemu) => qemu::run(args, &program)?,
+        Some(RootTarget::Qemu) => qemu::run(args, &program)?,
         None => {
             let mut memories = Memories::new(&program, &args.ram)?;
             let ran = carry_out(args, &program, &mut memories);

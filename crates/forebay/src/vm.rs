@@ -60,7 +60,7 @@ fn shell(args: &VmArgs) -> Result<u8> {
 }
 
 /// The image, made if need be.
-fn image() -> Result<Image> {
+pub fn image() -> Result<Image> {
     let cache = Cache::of_user()?.folder().with_file_name("guest");
     let mut progress = None;
     let image = Image::get(&cache, || {

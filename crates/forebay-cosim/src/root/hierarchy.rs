@@ -11,6 +11,7 @@ use forebay_model::{
 use forebay_spec::streamer::bar0;
 
 use super::INBOUND;
+use super::downstream::{Downstream, Reply};
 use crate::config::Drive;
 use crate::error::Result;
 
@@ -280,6 +281,70 @@ impl Hierarchy {
     pub(super) fn answer(&mut self, ticket: Ticket, data: Option<Box<[u8]>>) {
         let result = data.ok_or(FabricError::Refused);
         self.fabric.complete(self.now, ticket, result);
+    }
+}
+
+impl Downstream for Hierarchy {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn advance(&mut self, now: Time) -> Result<()> {
+        self.advance(now);
+        Ok(())
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.next_event()
+    }
+
+    fn link_up(&self) -> bool {
+        self.link_up()
+    }
+
+    fn perst(&mut self, asserted: bool) {
+        self.perst(asserted);
+    }
+
+    fn config_read(&mut self, ecam: u32) -> Reply {
+        Reply::Now(self.config_read(ecam))
+    }
+
+    fn config_write(&mut self, ecam: u32, value: u32) -> Reply {
+        Reply::Now(self.config_write(ecam, value).then_some(0))
+    }
+
+    fn memory_read(&mut self, address: u64) -> Reply {
+        match self.memory_read(address) {
+            Ok(tag) => Reply::Later(tag),
+            Err(AccessError::LinkDown) => Reply::Now(None),
+            // Nothing is there.
+            Err(_) => Reply::Now(Some(u32::MAX)),
+        }
+    }
+
+    fn memory_write(&mut self, address: u64, value: u32) -> Reply {
+        match self.memory_write(address, value) {
+            Err(AccessError::LinkDown) => Reply::Now(None),
+            // Where nothing is, writes are lost.
+            Ok(()) | Err(_) => Reply::Now(Some(0)),
+        }
+    }
+
+    fn post(&mut self, address: u64, value: u32) -> bool {
+        self.memory_write(address, value).is_ok()
+    }
+
+    fn poll(&mut self) -> Option<Arrival> {
+        self.poll()
+    }
+
+    fn answer(&mut self, ticket: Ticket, data: Option<Box<[u8]>>) {
+        self.answer(ticket, data);
+    }
+
+    fn ready(&self) -> usize {
+        self.ready()
     }
 }
 

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Drives below a root port that has no CPU: what the program of `rtl/boot` brings up.
 //!
-//! [`Hierarchy`] is what is below the port. [`Modelled`] is the port for the interpreted program;
-//! [`Boot`] is the RTL, which has the program in its ROM.
+//! [`Hierarchy`] is what is below the port; the RTL takes another [`Downstream`], too. [`Modelled`] is the port for the interpreted program;
+//! [`Boot`] is the RTL, which has the program in its ROM. [`Recorder`] has a streamer and a recorder of
+//! a plain stream beside it.
 
+mod downstream;
 mod hierarchy;
 mod modelled;
+mod recorder;
 mod rtl;
+mod stream;
 mod target;
 mod uart;
 
+pub use downstream::{Downstream, Reply};
 pub use hierarchy::{Hierarchy, RootConfig};
 pub use modelled::Modelled;
-pub use rtl::{Boot, Status, source};
+pub use recorder::{Counters, Gap, RECORDER, Recorder, RecorderConfig};
+pub use rtl::{Boot, Root, Status, source};
+pub use stream::{BEAT, Feed, Received, Run, Runs};
 
 use forebay_seq::boot::Settings;
 use forebay_spec::boot::admin;
@@ -32,6 +39,7 @@ pub fn settings(queue_entries: u16) -> Settings {
         admin_base: INBOUND + bar0::ADMIN,
         queue_base: INBOUND + bar0::queues(entries, drives.into()),
         queue_step: queues,
+        data_base: INBOUND + bar0::DATA,
         room_first: ROOM.start,
         room_end: ROOM.end,
         root_bar: 0,

@@ -152,6 +152,14 @@ impl LiteTarget {
         Ok(Some(Asked::Write { address, value }))
     }
 
+    /// No access is under way.
+    pub const fn is_idle(&self) -> bool {
+        self.address.is_none()
+            && self.data.is_none()
+            && self.open.is_none()
+            && self.answer.is_none()
+    }
+
     /// Answers the access that was handed on; none: in error.
     pub fn answer(&mut self, value: Option<u64>) {
         if let Some(write) = self.open.take() {

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use forebay_cosim::root::{Hierarchy, Modelled, RootConfig, settings};
 use forebay_model::pci::{Bar, Below, ConfigSpace, Endpoint, Identity};
 use forebay_model::{MICROSECOND, MILLISECOND, Profile};
-use forebay_seq::boot::{Boot, Drive, PROGRAM, Root, Settings};
+use forebay_seq::boot::{Boot, Drive, Fault as StreamerFault, PROGRAM, Root, Settings, Streamer};
 use forebay_seq::{End, Interpreter, assemble};
 use forebay_spec::boot::{Code, admin, state};
 use forebay_spec::nvme::regs as nvme;
 use forebay_spec::pci::{CLASS_NVME, offset};
+use forebay_spec::streamer::regs as streamer;
 
 const INSTRUCTIONS_MOST: u64 = 30_000_000;
 
@@ -101,6 +102,9 @@ struct Ended {
     codes: [u32; 256],
     state: u8,
     ready: u8,
+    media_bytes: u64,
+    block_shift: u8,
+    streamer: Streamer,
     written: BTreeSet<u64>,
 }
 
@@ -137,6 +141,16 @@ fn place() -> Settings {
 }
 
 fn run(config: RootConfig, settings: Settings, bend: Bend) -> Ended {
+    run_with(config, settings, bend, None)
+}
+
+/// The same with a fault of the streamer.
+fn run_with(
+    config: RootConfig,
+    settings: Settings,
+    bend: Bend,
+    fault: Option<StreamerFault>,
+) -> Ended {
     let program = assemble(PROGRAM).expect("the program assembles");
     let root = Bent {
         root: Modelled::new(Hierarchy::new(config).expect("hierarchy")),
@@ -144,6 +158,7 @@ fn run(config: RootConfig, settings: Settings, bend: Bend) -> Ended {
         written: BTreeSet::new(),
     };
     let mut spaces = Boot::new(root, settings);
+    spaces.streamer().fault = fault;
     let mut running = Interpreter::new(program.words());
     let end = running.run(&mut spaces, INSTRUCTIONS_MOST);
     let told = spaces.told().clone();
@@ -159,6 +174,9 @@ fn run(config: RootConfig, settings: Settings, bend: Bend) -> Ended {
         codes: told.codes,
         state: told.state,
         ready: told.drives_ready,
+        media_bytes: told.media_bytes,
+        block_shift: told.block_shift,
+        streamer: spaces.streamer().clone(),
         written: std::mem::take(&mut spaces.root().written),
     }
 }
@@ -211,9 +229,9 @@ fn shows(ended: &Ended, code: Code, end: u8) {
     let number = code.number();
     assert_eq!(ended.end.code, end, "{}", ended.console);
     assert_eq!(ended.codes[usize::from(number)], 1, "{}", ended.console);
-    let sentence = format!(", code {number} at ");
+    let place = format!(": ERROR {number} at ");
     let lines = ended.console.lines();
-    let shown = lines.filter(|line| line.starts_with("ERROR: ") && line.contains(&sentence));
+    let shown = lines.filter(|line| line.contains(&place));
     assert_eq!(shown.count(), 1, "{}", ended.console);
 }
 
@@ -515,6 +533,120 @@ fn what_happens_to_drives_that_are_watched() {
         Code::BridgeHung,
         24,
     );
+}
+
+/// What the streamer is told of drives, one after the other: bus address of BAR 0, the doorbells of
+/// queue 1, the namespace.
+fn told_of_drives(streamer: &Streamer, count: u64) -> Vec<[u64; 3]> {
+    let read = |offset| streamer.read(offset).expect("a register");
+    let first = [
+        read(streamer::sq_doorbell::OFFSET),
+        read(streamer::cq_doorbell::OFFSET),
+        read(streamer::nsid::OFFSET),
+    ];
+    let others = (1..count).map(|n| {
+        [
+            read(streamer::drive_sq_doorbell::of(n)),
+            read(streamer::drive_cq_doorbell::of(n)),
+            read(streamer::drive_nsid::of(n)),
+        ]
+    });
+    std::iter::once(first).chain(others).collect()
+}
+
+#[test]
+fn the_streamer_is_told_of_the_drives_that_are_ready() {
+    for (count, fails, shift) in [(1, None, 9), (1, None, 12), (3, Some(1), 9), (8, None, 12)] {
+        let mut config = config(drives(count));
+        for (drive, number) in config.drives.iter_mut().zip(0..) {
+            let namespace = &mut drive.profile.namespaces[0];
+            (namespace.block_shift, namespace.bytes) = (shift, (64 << 20) + (number << 12));
+            drive.profile.controller.mdts = if number == 2 { 3 } else { 0 };
+        }
+        // Each has a window of 1 MiB of the switch; a controller that reports an error fails.
+        let bend = match fails {
+            Some(number) => register((number << 20) + nvme::CSTS, |csts| csts | 2),
+            None => honest(),
+        };
+        let ended = run(config, place(), bend);
+        assert_eq!(ended.end.code, 0, "{}", ended.console);
+        let ready: Vec<_> = ended.drives.iter().filter(|d| d.code == 0).collect();
+        assert_eq!(ready.len(), count - usize::from(fails.is_some()));
+        let streamer = &ended.streamer;
+        let expected = ready.iter().map(|d| [d.bar + 0x1008, d.bar + 0x100c, 1]);
+        assert_eq!(
+            told_of_drives(streamer, ready.len() as u64),
+            expected.collect::<Vec<_>>()
+        );
+        let read = |offset| streamer.read(offset).expect("a register");
+        let bytes = (64 << 20) * ready.len() as u64;
+        assert_eq!((ended.media_bytes, ended.block_shift), (bytes, shift));
+        assert_eq!(read(streamer::namespace_sectors::OFFSET), bytes / 512);
+        assert_eq!(read(streamer::block_shift::OFFSET), u64::from(shift));
+        assert_eq!(read(streamer::data_window::OFFSET), place().data_base);
+        assert_eq!(read(streamer::queue_entries::OFFSET), 64);
+        let pages = if count > 2 { 8 } else { 256 };
+        assert_eq!(read(streamer::transfer_pages::OFFSET), pages);
+        assert_eq!(read(streamer::timeout_cycles::OFFSET), 1_250_000_000);
+        assert_eq!(
+            read(streamer::layout::OFFSET),
+            0x1f00 | (ready.len() as u64 - 1)
+        );
+        assert_eq!(read(streamer::enable::OFFSET), 1);
+    }
+}
+
+/// What is behind the last whole stripe unit is no drive's.
+#[test]
+fn media_end_with_a_whole_chunk() {
+    let mut config = config(drives(1));
+    config.drives[0].profile.namespaces[0].bytes = 1000 * 512;
+    let ended = run(config, place(), honest());
+    assert_eq!(ended.media_bytes, 3 * 128 * 1024);
+}
+
+#[test]
+fn codes_of_the_streamer() {
+    let watched = Settings {
+        watch: true,
+        ..place()
+    };
+    let stuck = [
+        streamer::sq_doorbell::OFFSET,
+        streamer::cq_doorbell::OFFSET,
+        streamer::data_window::OFFSET,
+        streamer::nsid::OFFSET,
+        streamer::drive_sq_doorbell::of(1),
+        streamer::drive_cq_doorbell::of(1),
+        streamer::drive_nsid::of(1),
+        streamer::block_shift::OFFSET,
+        streamer::transfer_pages::OFFSET,
+        streamer::namespace_sectors::OFFSET,
+        streamer::timeout_cycles::OFFSET,
+        streamer::queue_entries::OFFSET,
+        streamer::layout::OFFSET,
+        streamer::enable::OFFSET,
+    ];
+    let stuck = stuck.map(StreamerFault::Stuck);
+    let others = [
+        StreamerFault::NeverReady,
+        StreamerFault::Halted,
+        StreamerFault::Absent,
+    ];
+    for fault in stuck.into_iter().chain(others) {
+        let ended = run_with(config(drives(2)), watched, honest(), Some(fault));
+        shows(&ended, Code::Streamer, 20);
+        let ready = fault == StreamerFault::Halted;
+        assert_eq!(ended.state == state::READY, ready, "{fault:?}");
+    }
+
+    let mut mixed = config(drives(2));
+    mixed.drives[1].profile.namespaces[0].block_shift = 12;
+    let ended = run(mixed, place(), honest());
+    shows(&ended, Code::DrivesDiffer, 21);
+    assert_eq!(ended.drives[1].code, 21);
+    assert_eq!(ended.media_bytes, 0);
+    assert_eq!(ended.streamer.read(streamer::enable::OFFSET), Some(0));
 }
 
 #[test]

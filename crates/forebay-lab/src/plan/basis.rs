@@ -27,7 +27,7 @@ const DISCRETE: [&str; 2] = ["ssd.timing.admin_ns", "ssd.timing.write.cache_byte
 /// A number that an answer rests on.
 #[derive(Clone, Debug, Serialize)]
 pub struct Basis {
-    /// What it decides: `rate`, `bottleneck`, `capacity` or `endurance`.
+    /// What it decides: `rate`, `bottleneck`, `capacity`, `endurance` or `fifo`.
     pub decides: &'static str,
     /// The profile that has it.
     pub profile: String,
@@ -127,6 +127,21 @@ pub fn of_life(profile: &Profile) -> impl Iterator<Item = Basis> {
     [of("capacity", "ssd.namespaces.0.bytes"), rated]
         .into_iter()
         .flatten()
+}
+
+/// The numbers behind a FIFO: the drive's pauses.
+pub fn of_pauses(profile: &Profile) -> impl Iterator<Item = Basis> {
+    const FIELDS: [&str; 5] = [
+        "ssd.timing.write.pause_us",
+        "ssd.timing.write.pause_every_bytes",
+        "ssd.timing.pauses.length_us",
+        "ssd.timing.pauses.every_us",
+        "ssd.timing.pauses.spread_us",
+    ];
+    FIELDS
+        .iter()
+        .filter_map(|field| found(&profile.name, &profile.sources, "fifo", field))
+        .filter(|basis| basis.number.value > 0)
 }
 
 #[cfg(test)]

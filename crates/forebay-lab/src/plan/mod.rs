@@ -4,6 +4,7 @@
 mod answer;
 mod basis;
 mod life;
+mod recorder;
 mod stages;
 mod state;
 mod text;
@@ -21,6 +22,7 @@ use verify::Trial;
 pub use answer::{Source, Waiting};
 pub use basis::Basis;
 pub use life::Life;
+pub use recorder::{Simulated, StreamFifo};
 pub use stages::Stage;
 pub use text::page;
 pub use verify::Verification;
@@ -37,6 +39,8 @@ const COMMAND: u64 = 1 << 20;
 const CHUNK: u64 = 64 << 10;
 /// Where a command is cut, on chip: between two pages.
 const PAGE: u64 = 4096;
+/// Most bytes that the RTL is simulated with, unless the user says.
+const VERIFIED: u64 = 256 << 20;
 /// The on-board memory that a plan counts on.
 const DRAM: &str = "ddr4-2400";
 
@@ -51,6 +55,12 @@ pub struct PlanSpec {
     pub every: Option<Time>,
     /// Bytes in all: decides whether the drive's cache gets full; none: more than that.
     pub total: Option<u64>,
+    /// Pauses of the drive in place of its profile's: how long, and after how many bytes each.
+    pub pause: Option<(Time, u64)>,
+    /// The recorder without a CPU: one drive behind a stream FIFO.
+    pub recorder: bool,
+    /// Bytes of its chunks; none: 128 KiB.
+    pub chunk: Option<u64>,
     /// Drives, 1 to 8; none: as few as suffice.
     pub drives: Option<u64>,
     /// One of them holds the parity of the others.
@@ -71,8 +81,8 @@ pub struct PlanSpec {
     pub profile: String,
     /// Calculate only.
     pub no_verify: bool,
-    /// Most bytes that are simulated.
-    pub verify_bytes: u64,
+    /// Most bytes that are simulated; none: 256 MiB, or 4 GiB on the model alone.
+    pub verify_bytes: Option<u64>,
     /// Decides everything that is random.
     pub seed: u64,
 }
@@ -92,7 +102,9 @@ pub struct Found {
     pub life: Life,
     /// The numbers that it rests on.
     pub rests_on: Vec<Basis>,
-    /// What a simulation said; none where it was left out.
+    /// The recorder's stream FIFO; none where none is planned.
+    pub recorder: Option<StreamFifo>,
+    /// What a simulation of the RTL said; none where it was left out.
     pub verification: Option<Verification>,
     /// What else is to be known.
     pub notes: Vec<String>,
@@ -130,13 +142,20 @@ pub struct Plan {
 /// # Errors
 /// Where the profile is bad, or a drive or the RTL fails.
 pub fn run(spec: &PlanSpec) -> Result<Found> {
-    let profile = Profile::load(&spec.profile)?;
+    let profile = drive(spec)?;
     let burst = spec.burst.zip(spec.every);
     let source = Source::new(spec.rate, burst);
     check(spec, &source)?;
     let mut notes = Vec::new();
-    let (plan, state) = best(spec, &profile, &source)?;
-    let possible = plan.sustained_bytes_per_second >= source.mean_bytes_per_second;
+    let (plan, state, possible, recorder) = if spec.recorder {
+        let found = recorder::planned(spec, &profile, &source)?;
+        notes.extend(found.notes);
+        (found.plan, found.state, found.possible, Some(found.fifo))
+    } else {
+        let (plan, state) = best(spec, &profile, &source)?;
+        let possible = plan.sustained_bytes_per_second >= source.mean_bytes_per_second;
+        (plan, state, possible, None)
+    };
     let rate = source
         .mean_bytes_per_second
         .min(plan.sustained_bytes_per_second);
@@ -161,14 +180,18 @@ pub fn run(spec: &PlanSpec) -> Result<Found> {
         &plan.bottleneck,
     ));
     rests_on.extend(basis::of_life(&profile));
+    if recorder.is_some() {
+        rests_on.extend(basis::of_pauses(&profile));
+    }
     let mut verification = None;
-    if !possible {
+    let lasting = plan.sustained_bytes_per_second >= source.mean_bytes_per_second;
+    if !possible && !lasting {
         notes.push(format!(
             "{:.2} GB/s come on average, {:.2} can be stored: no buffer helps",
             source.mean_bytes_per_second / 1e9,
             plan.sustained_bytes_per_second / 1e9
         ));
-    } else if !spec.no_verify {
+    } else if !spec.no_verify && recorder.is_none() {
         let trial = Trial {
             profile: &state.profile,
             memory: plan.memory,
@@ -177,7 +200,7 @@ pub fn run(spec: &PlanSpec) -> Result<Found> {
             rate: spec.rate,
             burst,
             fifo: plan.fifo_bytes,
-            most: spec.verify_bytes,
+            most: spec.verify_bytes.unwrap_or(VERIFIED),
             seed: spec.seed,
         };
         verification = trial.run()?;
@@ -197,6 +220,7 @@ pub fn run(spec: &PlanSpec) -> Result<Found> {
         plan,
         life,
         rests_on,
+        recorder,
         verification,
         notes,
     })
@@ -209,6 +233,11 @@ impl Found {
             .verification
             .as_ref()
             .map_or(0, |found| found.lost_bytes);
+        let simulated = self
+            .recorder
+            .as_ref()
+            .and_then(|fifo| fifo.simulated.as_ref());
+        let lost = lost + simulated.map_or(0, |found| found.lost_bytes);
         self.possible && lost == 0
     }
 }
@@ -223,6 +252,38 @@ impl Plan {
     pub fn drives_in_all(&self) -> u64 {
         self.drives + self.spares
     }
+}
+
+/// The drive, with the pauses that the user names.
+fn drive(spec: &PlanSpec) -> Result<Profile> {
+    let mut profile = Profile::load(&spec.profile)?;
+    let Some((length, every)) = spec.pause else {
+        return Ok(profile);
+    };
+    let Some(timing) = &mut profile.ssd.timing else {
+        return Err(Failure::input(
+            "pause",
+            forebay_draw::text::seconds(length as f64 / forebay_model::SECOND as f64),
+            &format!("{} takes no time for anything", profile.name),
+            "name another profile, or leave it out",
+        ));
+    };
+    timing.pauses = None;
+    (timing.write.pause, timing.write.pause_every_bytes) = (length, every);
+    for (field, value) in [
+        (
+            "ssd.timing.write.pause_us",
+            length / forebay_model::MICROSECOND,
+        ),
+        ("ssd.timing.write.pause_every_bytes", every),
+    ] {
+        if let Some(row) = profile.sources.iter_mut().find(|row| row.field == field) {
+            row.value = value as _;
+            row.kind = forebay_model::profile::Kind::Chosen;
+            row.source = "given on the command line".into();
+        }
+    }
+    Ok(profile)
 }
 
 /// Refuses what cannot be meant.
@@ -399,6 +460,9 @@ mod tests {
             burst: Some(bytes),
             every: Some(3984 * (forebay_model::SECOND / 1_000_000)),
             total: Some(1_000_000_000),
+            pause: None,
+            recorder: false,
+            chunk: None,
             drives: None,
             parity: false,
             spares: 0,
@@ -409,7 +473,7 @@ mod tests {
             mtu: 9000,
             profile: "990pro-2tb".into(),
             no_verify: true,
-            verify_bytes: 0,
+            verify_bytes: None,
             seed: 29,
         }
     }

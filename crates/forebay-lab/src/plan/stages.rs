@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_cosim::{CLOCK_PERIOD, Design, measure};
+use forebay_cosim::{CLOCK_PERIOD, Design, RTL_ANSWER, measure};
 use forebay_model::profile::{
     FabricProfile, Limit, LinkProfile, LoadAccess, LoadDirection, Measurement, Quantity,
 };
-use forebay_model::{DramProfile, NANOSECOND, Node, Profile, SECOND, Time};
+use forebay_model::{DramProfile, Node, Profile, SECOND, Time};
 use forebay_spec::net::ethernet;
 use serde::Serialize;
 
@@ -28,8 +28,6 @@ pub const FEW_COMMANDS: u64 = 64;
 pub const CARD_LINK: &str = "card's link";
 pub const DRIVE_LINKS: &str = "drives' links";
 pub const DRAM: &str = "DRAM";
-/// What RTL takes for an answer, which the profiles' completer times leave out.
-const RTL: Time = 60 * NANOSECOND;
 
 /// A part of the way.
 #[derive(Clone, Debug, Serialize)]
@@ -77,9 +75,19 @@ pub fn wire(rate: u64, mtu: u64) -> Option<Stage> {
 
 /// The streamer's data path.
 pub fn datapath() -> Stage {
-    let clock = SECOND as f64 / CLOCK_PERIOD as f64;
+    beats("datapath", CLOCK_PERIOD)
+}
+
+/// The recorder's stream, at its clock.
+pub fn stream(clock: Time) -> Stage {
+    beats("stream", clock)
+}
+
+/// A beat in each cycle of a clock.
+fn beats(name: &str, period: Time) -> Stage {
+    let clock = SECOND as f64 / period as f64;
     let because = format!("{BEAT} B a cycle at {:.0} MHz", clock / 1e6);
-    Stage::new("datapath", BEAT as f64 * clock, because)
+    Stage::new(name, BEAT as f64 * clock, because)
 }
 
 /// Bytes that a memory's bus moves in a second, what refreshes take taken off.
@@ -163,7 +171,7 @@ pub fn measured(profile: &Profile, seed: u64, commands: u64) -> Result<f64> {
     interrupt::also(Arc::clone(&stop));
     let _progress = Progress::stage("one drive, model");
     let mut profile = profile.clone();
-    profile.fabric.fpga.completer += RTL;
+    profile.fabric.fpga.completer += RTL_ANSWER;
     let run = measure::run(&profile, &load, design, seed, stop)?;
     Ok(measure::value(&run, &load, Quantity::Rate))
 }

@@ -31,6 +31,18 @@ impl Pauses {
     }
 }
 
+impl State {
+    /// The drive in this state with its pauses, which are those of `profile`.
+    pub fn with_pauses_of(&self, profile: &Profile) -> Profile {
+        let mut paused = self.profile.clone();
+        if let (Some(timing), Some(own)) = (&mut paused.ssd.timing, &profile.ssd.timing) {
+            timing.pauses = own.pauses;
+            timing.write.pause_every_bytes = own.write.pause_every_bytes;
+        }
+        paused
+    }
+}
+
 /// The state after `total` bytes (none: after more than any cache holds), of which one drive gets
 /// `mean` a second on average.
 pub fn worst(profile: &Profile, total: Option<u64>, mean: f64) -> State {

@@ -5,7 +5,7 @@ use forebay_draw::text::{self, Grid, Page, bar, mark, or_dash};
 use forebay_model::profile::Kind;
 use forebay_pipeline::units::{bytes, count};
 
-use super::{Basis, Found, Source, Verification};
+use super::{Basis, Found, Source, StreamFifo, Verification};
 
 /// Characters of a source before it is wrapped.
 const SOURCE: u16 = 56;
@@ -52,7 +52,14 @@ fn one(found: &Found) -> Page {
     );
     page.field(
         "FIFO",
-        format_args!("{} before the streamer", bytes(plan.fifo_bytes)),
+        format_args!(
+            "{} before the {}",
+            bytes(plan.fifo_bytes),
+            match found.recorder {
+                Some(_) => "recorder, in DRAM",
+                None => "streamer",
+            }
+        ),
     );
     page.field(
         "stores",
@@ -61,6 +68,9 @@ fn one(found: &Found) -> Page {
     page.field("limited by", &plan.bottleneck);
     life(found, &mut page);
     rests_on(&found.rests_on, &mut page);
+    if let Some(fifo) = &found.recorder {
+        stream_fifo(fifo, &mut page);
+    }
     if let Some(found) = &found.verification {
         verification(found, &mut page);
     }
@@ -177,6 +187,40 @@ fn verification(found: &Verification, page: &mut Page) {
     page.field("half of it", half);
 }
 
+/// The recorder's FIFO, and why it has that depth.
+fn stream_fifo(fifo: &StreamFifo, page: &mut Page) {
+    page.heading("The stream FIFO");
+    page.field(
+        "depth",
+        format_args!("{} bytes, {}", count(fifo.bytes), bytes(fifo.bytes)),
+    );
+    page.field("because", &fifo.because);
+    let Some(found) = &fifo.simulated else {
+        return;
+    };
+    page.heading("On the drive's model, without RTL, with a source that cannot wait");
+    page.field("offered", bytes(found.offered_bytes));
+    page.field(
+        "least depth",
+        format_args!("{} bytes", count(found.least_bytes)),
+    );
+    page.field(
+        "lost",
+        format_args!(
+            "{} bytes in {} gaps",
+            count(found.lost_bytes),
+            count(found.gaps)
+        ),
+    );
+    page.field(
+        "half of it",
+        match found.half_lost_bytes {
+            0 => "would do, too, in this simulation".to_owned(),
+            lost => format!("would lose {} bytes", count(lost)),
+        },
+    );
+}
+
 /// Several profiles side by side.
 fn compare(plans: &[Found]) -> Page {
     let mut page = Page::simulated("Forebay plan");
@@ -224,11 +268,19 @@ fn compare(plans: &[Found]) -> Page {
 
 fn verdict(found: &Found) -> String {
     let plan = &found.plan;
+    let by_model = found
+        .recorder
+        .as_ref()
+        .and_then(|fifo| fifo.simulated.as_ref());
     let feasible = match (found.possible, &found.verification) {
         (false, _) => format!(
             "infeasible with {} drives: {} limits",
             plan.drives, plan.bottleneck
         ),
+        (true, None) if by_model.is_some() => match found.holds() {
+            true => "no byte is lost on the drive's model".to_owned(),
+            false => "bytes are lost on the drive's model: the FIFO is too small".to_owned(),
+        },
         (true, None) => "feasible, by arithmetic alone".to_owned(),
         (true, Some(found)) if found.lost_bytes == 0 => "no byte is lost".to_owned(),
         (true, Some(_)) => "bytes are lost: the FIFO is too small".to_owned(),

@@ -3,6 +3,7 @@
 
 mod case_study;
 mod figure;
+mod mle;
 mod page;
 mod published;
 mod runs;
@@ -51,6 +52,8 @@ pub struct ReproSpec {
     pub what: What,
     /// The short form: fewer commands, no sensitivities, no synthesis.
     pub quick: bool,
+    /// The whole drive of MLE's table, too.
+    pub full: bool,
     /// How far a number that must agree may be off, in percent; none: 5 for SNAcc, 10 for the others.
     pub within: Option<f64>,
     /// Another drive in place of the paper's own, by its profile.
@@ -99,7 +102,7 @@ pub fn run(spec: &ReproSpec) -> Result<Vec<Figure>> {
     }
     if wanted(What::MleTable) {
         let data = Mle::load()?;
-        figures.push(sweeps::mle(&runs(&data.profile), &data, within)?);
+        figures.push(mle::mle(&runs(&data.profile), &data, within, spec.full)?);
     }
     Ok(figures)
 }

@@ -265,6 +265,19 @@ pub struct Mle {
     pub link: String,
     pub place: String,
     pub profile: String,
+    pub whole_drive: WholeDrive,
+}
+
+/// All of a drive, in one session each way.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WholeDrive {
+    pub chunks: u64,
+    pub write_ns: u64,
+    pub read_ns: u64,
+    /// Address of the last chunk, written and read.
+    pub last: u64,
+    pub source: String,
 }
 
 impl Snacc {
@@ -355,6 +368,8 @@ mod tests {
                 .iter()
                 .all(|one| snacc.design(&one.design).is_ok())
         );
-        assert!(Intelliprop::load().is_ok() && Mle::load().is_ok());
+        assert!(Intelliprop::load().is_ok());
+        let whole = Mle::load().expect("usable").whole_drive;
+        assert_eq!((whole.chunks - 1) << 17, whole.last);
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use forebay_cosim::{Access, Design, Direction, Workload, measure};
+use forebay_cosim::{Access, Design, Direction, Fed, Feed, Reference, Workload, measure};
 use forebay_model::profile::{LoadAccess, LoadDirection, Measurement, Quantity};
 use forebay_model::{NANOSECOND, Node, Profile};
 use forebay_pipeline::Memory;
@@ -125,6 +125,47 @@ impl Runs {
         progress::step(&name);
         let _progress = Progress::stage(&name);
         Ok(measure::run(profile, load, design, self.seed, stop)?)
+    }
+
+    /// Runs a load of chunks as the recorder does, on the drive's model, without RTL.
+    ///
+    /// # Errors
+    /// As [`Self::model`].
+    pub fn fed(&self, profile: &Profile, load: &Measurement) -> Result<Fed> {
+        let (profile, fill) = measure::prepared(profile, load);
+        let feed = Feed {
+            chunk_bytes: load.bytes,
+            ..Feed::new(way(load.direction), load.count)
+        };
+        self.feed_after(&profile, &feed, fill, &load.title)
+    }
+
+    /// The same of chunks from the drive's first byte on.
+    ///
+    /// # Errors
+    /// As [`Self::model`].
+    pub fn feed(&self, profile: &Profile, feed: &Feed, title: &str) -> Result<Fed> {
+        self.feed_after(profile, feed, 0, title)
+    }
+
+    /// With `fill` chunks before it, which do not count.
+    fn feed_after(&self, profile: &Profile, feed: &Feed, fill: u64, title: &str) -> Result<Fed> {
+        let stop = Arc::new(AtomicBool::new(false));
+        interrupt::also(Arc::clone(&stop));
+        let name = format!("{title}, model");
+        progress::step(&name);
+        let progress = Progress::bytes(&name, feed.chunks * feed.chunk_bytes);
+        let mut card = Reference::recorder(profile, self.seed)?;
+        card.set_stop_flag(stop);
+        card.bring_up(&mut |_| {})?;
+        if fill > 0 {
+            let first = Feed {
+                chunks: fill,
+                ..*feed
+            };
+            card.feed(&first, &mut |_| {})?;
+        }
+        Ok(card.feed(feed, &mut |bytes| progress.at(bytes))?)
     }
 
     /// Runs a load of SNAcc's on RTL.

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables over sizes: IntelliProp's commands and MLE's sessions. What was published of them stands in
-//! the drive's profile.
+//! IntelliProp's table over the size of commands. What was published of it stands in the drive's profile.
 
 use forebay_cosim::{Design, measure};
 use forebay_model::Profile;
 use forebay_model::profile::{Limit, LoadAccess, LoadDirection, Measurement, Quantity};
-use forebay_pipeline::Memory;
 
 use super::figure::{Figure, Published, Row};
-use super::published::{Bound, Intelliprop, Mle, word};
+use super::published::{Bound, Intelliprop, word};
 use super::runs::{Rtl, Runs, in_a_row, way};
 use crate::failure::Result;
 use forebay_pipeline::units;
@@ -21,8 +19,6 @@ const MOST: u64 = 1 << 20;
 const MODELLED: u64 = 32 << 20;
 /// Bytes that our streamer has under way at most.
 const UNDER_WAY: u64 = 4 << 20;
-/// Longest session that the RTL runs, in chunks: with longer ones only the drive is waited for.
-const SESSION: u64 = 256;
 
 /// Published rates are shown in 10^6 bytes per second.
 const UNIT: &str = "MB/s";
@@ -171,7 +167,7 @@ fn swept(data: &Intelliprop, direction: LoadDirection, bytes: u64) -> Measuremen
     }
 }
 
-const fn load_title(direction: LoadDirection) -> &'static str {
+pub const fn load_title(direction: LoadDirection) -> &'static str {
     match direction {
         LoadDirection::Write => "sequential write",
         LoadDirection::Read => "sequential read",
@@ -179,7 +175,7 @@ const fn load_title(direction: LoadDirection) -> &'static str {
 }
 
 /// The rate that a load gave: bytes per second, what the model's number is, and its source.
-fn rate_of(load: &Measurement) -> Option<(u64, &'static str, &str)> {
+pub fn rate_of(load: &Measurement) -> Option<(u64, &'static str, &str)> {
     let rate = load
         .gave
         .iter()
@@ -213,85 +209,6 @@ fn drivers(data: &Intelliprop, rows: &[Row]) -> Vec<Row> {
         row.compare(0.0, false)
     });
     rows.collect()
-}
-
-/// MLE's table.
-///
-/// # Errors
-/// Where a run fails, or the user stops.
-pub fn mle(runs: &Runs, data: &Mle, within: f64) -> Result<Figure> {
-    let profile = Profile::load(&runs.profile)?;
-    let longest = if runs.quick { SESSION / 16 } else { SESSION };
-    let mut rows = Vec::new();
-    for load in &Profile::builtin(&data.profile)?.measurements {
-        let Some((value, kind, source)) = rate_of(load) else {
-            continue;
-        };
-        // The short form leaves the long sessions out, which take gigabytes.
-        let modelled = if runs.quick && load.count > SESSION {
-            None
-        } else {
-            Some(model(runs, &profile, load)? / 1e6)
-        };
-        let sequential = load.access == LoadAccess::Sequential && !load.full_cache;
-        let ours = if sequential && load.count <= longest {
-            let workload = in_a_row(way(load.direction), load.bytes * load.count, 1);
-            let rate = runs.rate(
-                Rtl::Ours(Memory::Onchip),
-                &profile,
-                &workload,
-                false,
-                &load.title,
-            )?;
-            Some(rate.gigabytes_per_second * 1e3)
-        } else {
-            None
-        };
-        let row = Row {
-            load: load_title(load.direction).into(),
-            design: load.title.clone(),
-            published: Some(Published::new(value as f64 / 1e6, Bound::About, source)),
-            model: modelled,
-            model_kind: Some(kind.into()),
-            ours,
-            note: match load.limit {
-                Limit::Drive => None,
-                Limit::Host => Some(format!(
-                    "{}: what drove the drive was the limit, not the drive",
-                    load.title
-                )),
-                Limit::Incident => Some(format!(
-                    "{}: slower than both shorter and longer sessions, something that happened once; not checked",
-                    load.title
-                )),
-            },
-            ..Row::default()
-        };
-        let must = load.limit == Limit::Drive;
-        rows.push(row.compare(within, must).ours_at_least(within));
-    }
-    let figure = Figure {
-        id: "mle-table".into(),
-        title: "Sessions of chunks of 128 KiB, Samsung 960 EVO 250 GB".into(),
-        paper: data.paper.clone(),
-        link: data.link.clone(),
-        place: data.place.clone(),
-        unit: UNIT.into(),
-        profile: Some(profile.name.clone()),
-        model_is: "an ideal polling host on the profile's drive; of short sessions what MLE's setup takes, too".into(),
-        within_percent: within,
-        worst_percent: 0.0,
-        rows,
-        notes: vec![
-            "published in MiB/s, shown in 10^6 bytes per second".into(),
-            format!(
-                "ours: the RTL, sessions of up to {longest} chunks, without their setup; longer ones wait for the drive"
-            ),
-        ],
-        parameters: Vec::new(),
-        sensitivities: Vec::new(),
-    };
-    Ok(figure.conclude())
 }
 
 #[cfg(test)]

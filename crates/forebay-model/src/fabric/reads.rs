@@ -17,6 +17,21 @@ impl Ticket {
         index: u32::MAX,
         generation: 0,
     };
+
+    /// A ticket for reads that come by no fabric, by their number below 2^32 - 1.
+    #[must_use]
+    pub const fn numbered(number: u32) -> Self {
+        Self {
+            index: number,
+            generation: 0,
+        }
+    }
+
+    /// Its number, where it was made by [`Ticket::numbered`].
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.index
+    }
 }
 
 /// A part of a read: one request with one tag.

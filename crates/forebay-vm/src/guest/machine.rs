@@ -143,15 +143,8 @@ impl Machine {
         }
         for (number, socket) in self.devices.iter().enumerate() {
             let port = root_port(qemu, self.ssds.len() + number);
-            let socket = text(socket)?;
-            device(
-                qemu,
-                &json!({
-                    "driver": "vfio-user-pci", "id": format!("device{number}"), "bus": port,
-                    "socket": {"type": "unix", "path": socket},
-                    "rombar": 0, "x-msg-timeout": REPLY_LIMIT,
-                }),
-            );
+            let id = format!("device{number}");
+            device(qemu, &vfio_user(&id, &port, socket)?);
         }
         if let Some(socket) = &self.qmp {
             qemu.arg("-qmp")
@@ -339,6 +332,16 @@ fn root_port(qemu: &mut Command, number: usize) -> String {
         }),
     );
     id
+}
+
+/// The device of a vfio-user server.
+pub(crate) fn vfio_user(id: &str, bus: &str, socket: &Path) -> Result<Value> {
+    let socket = text(socket)?;
+    Ok(json!({
+        "driver": "vfio-user-pci", "id": id, "bus": bus,
+        "socket": {"type": "unix", "path": socket},
+        "rombar": 0, "x-msg-timeout": REPLY_LIMIT,
+    }))
 }
 
 pub(crate) fn device(qemu: &mut Command, value: &Value) {

@@ -16,6 +16,6 @@ mod program;
 pub use error::{Error, Result};
 pub use image::Image;
 pub use launch::{Job, run, shell};
-pub(crate) use machine::device;
 pub use machine::{Access, Inject, Iommu, MEMORY_LEAST, Machine, Namespace, Ssd};
+pub(crate) use machine::{device, vfio_user};
 pub use program::Program;

@@ -2,14 +2,38 @@
 //! Options of `forebay boot`: bring-up of drives without a CPU.
 
 use clap::{Args, value_parser};
-use forebay_app::boot::{BootFault, BootSpec};
+use forebay_app::boot::{BootFault, BootSpec, QemuSpec};
+use forebay_app::recorder::CHUNK_BYTES;
 use forebay_cosim::Stall;
 use forebay_model::Time;
 
+use super::seq::{RootDrive, RootTarget, drive, target};
 use super::values::{self, StallSpec};
+
+/// Options that say what models do.
+const OF_MODELS: [&str; 7] = [
+    "profile",
+    "drives",
+    "levels",
+    "link",
+    "fault",
+    "clock",
+    "interpreted",
+];
 
 #[derive(Args, Debug)]
 pub struct BootArgs {
+    /// Bring up drives that are not our models, by the RTL of a recorder
+    #[arg(long, value_parser = target(), requires = "ssd", conflicts_with_all = OF_MODELS)]
+    pub on: Option<RootTarget>,
+    /// Put an NVMe controller of QEMU's below the root port: FILE[:OPTION,…][+FILE[:OPTION,…]…], as
+    /// for `forebay vm run`; +switch behind one: all are behind a switch
+    #[arg(long, requires = "on", value_name = "FILE[:OPTIONS][+switch]", value_parser = drive)]
+    pub ssd: Vec<RootDrive>,
+    /// Record this number of bytes on the drives from address 0 on, and read them back; whole chunks
+    /// of 128KiB
+    #[arg(long, requires = "on", value_name = "SIZE", default_value = "0", value_parser = chunks)]
+    pub record: u64,
     /// Drives and fabric by name, or TOML files; again for each further drive
     #[arg(long, value_name = "NAME|FILE", default_value = "ideal")]
     pub profile: Vec<String>,
@@ -55,19 +79,43 @@ pub struct BootArgs {
 }
 
 impl BootArgs {
-    /// What is brought up, and how.
+    /// What is brought up of QEMU's, and how; none: models are.
+    pub fn qemu(&self) -> Option<QemuSpec> {
+        let RootTarget::Qemu = self.on?;
+        Some(QemuSpec {
+            ssds: self.ssd.iter().map(|drive| drive.ssd.clone()).collect(),
+            switch: self.ssd.iter().any(|drive| drive.switch),
+            queue_entries: self.queue_entries,
+            reset_us: self.reset_us(),
+            together: self.together,
+            watch: self.watch,
+            stall: self.stall(),
+            record: self.record,
+            seed: self.seed,
+        })
+    }
+
+    fn reset_us(&self) -> u64 {
+        self.reset.div_ceil(forebay_model::MICROSECOND)
+    }
+
+    fn stall(&self) -> Stall {
+        self.stall.as_ref().map_or(Stall::NONE, StallSpec::stall)
+    }
+
+    /// What is brought up of models, and how.
     pub fn spec(&self) -> BootSpec {
         BootSpec {
             profiles: self.profile.clone(),
             drives: self.drives,
             levels: self.levels,
             queue_entries: self.queue_entries,
-            reset_us: self.reset.div_ceil(forebay_model::MICROSECOND),
+            reset_us: self.reset_us(),
             link_after: self.link,
             together: self.together,
             watch: self.watch,
             faults: self.fault.clone(),
-            stall: self.stall.as_ref().map_or(Stall::NONE, StallSpec::stall),
+            stall: self.stall(),
             period: (!self.interpreted).then_some(self.clock),
             seed: self.seed,
         }
@@ -75,15 +123,25 @@ impl BootArgs {
 }
 
 /// Reads `--queue-entries`.
-fn entries(text: &str) -> Result<u16, String> {
+pub(super) fn entries(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(entries @ 2..=1024) if u16::is_power_of_two(entries) => Ok(entries),
         _ => Err(format!("`{text}` is no power of two from 2 to 1024")),
     }
 }
 
+/// Reads `--record`.
+fn chunks(text: &str) -> Result<u64, String> {
+    match values::size(text)? {
+        bytes if bytes.is_multiple_of(CHUNK_BYTES) => Ok(bytes),
+        bytes => Err(format!(
+            "{bytes} bytes are no whole chunks of 128KiB; choose 1MiB"
+        )),
+    }
+}
+
 /// Reads a time of up to ten seconds.
-fn seconds(text: &str) -> Result<Time, String> {
+pub(super) fn seconds(text: &str) -> Result<Time, String> {
     match values::time(text)? {
         time if time <= 10 * forebay_model::SECOND => Ok(time),
         _ => Err(format!("`{text}` is over 10s; choose a shorter time")),
@@ -91,7 +149,7 @@ fn seconds(text: &str) -> Result<Time, String> {
 }
 
 /// Reads `--stall`: all ports pause alike.
-fn stall(text: &str) -> Result<StallSpec, String> {
+pub(super) fn stall(text: &str) -> Result<StallSpec, String> {
     match values::stall(text)? {
         of if of.is_of_all() => Ok(of),
         _ => Err(format!(
@@ -101,7 +159,7 @@ fn stall(text: &str) -> Result<StallSpec, String> {
 }
 
 /// Reads `--clock`.
-fn clock(text: &str) -> Result<Time, String> {
+pub(super) fn clock(text: &str) -> Result<Time, String> {
     match values::time(text)? {
         period @ 1_000..=1_000_000 if forebay_model::MICROSECOND.is_multiple_of(period) => {
             Ok(period)
@@ -168,5 +226,7 @@ mod tests {
         assert!(clock("3ns").is_err() && clock("2us").is_err());
         assert_eq!(entries("64"), Ok(64));
         assert!(entries("3").is_err() && entries("2048").is_err());
+        assert_eq!(chunks("256KiB"), Ok(256 << 10));
+        assert!(chunks("1000").is_err() && chunks("x").is_err());
     }
 }

@@ -12,6 +12,7 @@ pub mod machine;
 mod pipeline;
 mod plan;
 mod record;
+mod recorder;
 mod repro;
 pub mod run;
 mod send;
@@ -48,9 +49,10 @@ pub use pipeline::{
 };
 pub use plan::PlanArgs;
 pub use record::{RecordArgs, ReplayArgs};
+pub use recorder::RecorderArgs;
 pub use repro::ReproArgs;
 pub use send::SendArgs;
-pub use seq::{Ram, SeqCommand, SeqListArgs, SeqRomArgs, SeqRunArgs, SeqTarget};
+pub use seq::{Ram, RootTarget, SeqCommand, SeqListArgs, SeqRomArgs, SeqRunArgs};
 pub use serve::{ServeCommand, ServeSsdArgs, ServeStreamerArgs, SocketArgs};
 pub use soak::{CaseArgs, command_of};
 pub use ssd::{QualifyArgs, SsdCommand};
@@ -277,6 +279,9 @@ pub enum BenchCommand {
     /// Pictures of 9 MB with MobileNet-V1 in the chain: rates beside those without, classes beside the
     /// twin's
     Classify(ClassifyArgs),
+    /// A recorder without a CPU: sessions of 1, 2, 4 … chunks of 128 KiB, written and read back; or
+    /// a source that cannot wait
+    Recorder(Box<RecorderArgs>),
     /// Simulated cycles per second: streamer busy, and nothing but a clock
     Speed(BenchArgs<DriveIdeal>),
     /// Random transactions of mixed size, direction and alignment, ports pausing, drives failing,
@@ -543,6 +548,11 @@ mod tests {
             "forebay seq run x.seq --on vhdl",
             "forebay seq run x.seq --on qemu --ram ram=8",
             "forebay seq run x.seq --ssd a.img",
+            "forebay boot --on vhdl",
+            "forebay boot --on qemu",
+            "forebay boot --ssd a.img",
+            "forebay boot --record 1MiB",
+            "forebay boot --on qemu --ssd a.img --drives 1",
             "forebay pipeline check",
             "forebay pe test",
             "forebay new pe",

@@ -19,6 +19,19 @@ pub struct PlanArgs {
     /// From the beginning of a burst to that of the next: 10ms
     #[arg(long, value_name = "TIME", value_parser = values::time, requires = "burst")]
     pub every: Option<Time>,
+    /// The recorder without a CPU, fb_top_recorder: one drive, and a stream FIFO whose depth is
+    /// found on the drive's model
+    #[arg(long, conflicts_with_all = ["burst", "drives", "parity", "memory", "wire", "mtu"])]
+    pub recorder: bool,
+    /// Bytes of the recorder's chunks, 16 KiB to 1 MiB [default: 128KiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "recorder")]
+    pub chunk: Option<u64>,
+    /// The drive takes nothing for this time, again and again, in place of its profile's pauses: 5ms
+    #[arg(long, value_name = "TIME", value_parser = values::time, requires = "pause_every")]
+    pub pause: Option<Time>,
+    /// Bytes that are written from one such pause to the next: 200MB
+    #[arg(long, value_name = "SIZE", value_parser = values::length, requires = "pause")]
+    pub pause_every: Option<u64>,
     /// Bytes recorded in all: decides whether the drive's cache gets full [default: more than that]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub total: Option<u64>,
@@ -38,7 +51,7 @@ pub struct PlanArgs {
     /// Where the streamer keeps its payload [default: the smallest that suffices]
     #[arg(long, value_name = "WHERE", value_parser = super::machine::memory())]
     pub memory: Option<Memory>,
-    /// FIFO between source and streamer [default: what is needed]
+    /// FIFO between source and streamer, or recorder [default: what is needed]
     #[arg(long, value_name = "SIZE", value_parser = values::length)]
     pub fifo: Option<u64>,
     /// The network in front: 100Gb/s; none: a source on the board
@@ -54,9 +67,9 @@ pub struct PlanArgs {
     /// Calculate only
     #[arg(long)]
     pub no_verify: bool,
-    /// Most bytes to simulate
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::length)]
-    pub verify_bytes: u64,
+    /// Most bytes to simulate [default: 256MiB, with --recorder 4GiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::length)]
+    pub verify_bytes: Option<u64>,
     /// Decides everything that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -78,13 +91,16 @@ impl PlanArgs {
             burst: self.burst,
             every: self.every,
             total: self.total,
+            pause: self.pause.zip(self.pause_every),
+            recorder: self.recorder,
+            chunk: self.chunk,
             drives: self.drives,
             parity: self.parity,
             spares: self.spares,
             per_day: self.per_day,
             memory: self.memory,
             fifo: self.fifo,
-            wire: self.wire,
+            wire: if self.recorder { 0 } else { self.wire },
             mtu: self.mtu,
             profile: profile.clone(),
             no_verify: self.no_verify,

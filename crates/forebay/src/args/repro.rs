@@ -54,6 +54,9 @@ pub struct ReproArgs {
     /// The short form: fewer commands, no sensitivities, no synthesis, no network
     #[arg(long)]
     pub quick: bool,
+    /// The whole drive of mle-table, too, on the drive's model: some 12 minutes of a processor
+    #[arg(long, conflicts_with = "quick")]
+    pub full: bool,
     /// End with exit code 7 where a number that must agree is off by more than this percentage
     /// [default: 5 for SNAcc, 10 for the others]
     #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
@@ -78,6 +81,7 @@ impl ReproArgs {
         ReproSpec {
             what: self.what,
             quick: self.quick,
+            full: self.full,
             within: self.within,
             profile: self.profile.clone(),
             rtl: self.rtl.clone(),

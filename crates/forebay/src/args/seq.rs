@@ -52,11 +52,11 @@ pub struct SeqRunArgs {
     pub ram: Vec<Ram>,
     /// Run a program that brings drives up, on a root port and drives that are not our models
     #[arg(long, conflicts_with = "ram", value_parser = target())]
-    pub on: Option<SeqTarget>,
+    pub on: Option<RootTarget>,
     /// Put an NVMe controller of QEMU's below the root port: FILE[:OPTION,…][+FILE[:OPTION,…]…], as
     /// for `forebay vm run`; +switch behind one: all are behind a switch
     #[arg(long, requires = "on", value_name = "FILE[:OPTIONS][+switch]", value_parser = drive)]
-    pub ssd: Vec<SeqDrive>,
+    pub ssd: Vec<RootDrive>,
     /// Stop after this number of instructions
     #[arg(long, value_name = "N", default_value_t = 1_000_000,
           value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -68,15 +68,15 @@ pub struct SeqRunArgs {
 
 /// What a program runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SeqTarget {
+pub enum RootTarget {
     /// A root port of QEMU.
     Qemu,
 }
 
 /// Reads `--on`.
-fn target() -> impl TypedValueParser<Value = SeqTarget> {
+pub(super) fn target() -> impl TypedValueParser<Value = RootTarget> {
     values::named([(
-        SeqTarget::Qemu,
+        RootTarget::Qemu,
         "qemu",
         "A root port of QEMU, with a halted processor above it",
     )])
@@ -84,7 +84,7 @@ fn target() -> impl TypedValueParser<Value = SeqTarget> {
 
 /// A drive below the root port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeqDrive {
+pub struct RootDrive {
     /// The controller.
     pub ssd: Ssd,
     /// A switch is between.
@@ -92,9 +92,9 @@ pub struct SeqDrive {
 }
 
 /// Reads `--ssd`.
-fn drive(text: &str) -> Result<SeqDrive, String> {
+pub(super) fn drive(text: &str) -> Result<RootDrive, String> {
     let below = text.strip_suffix("+switch");
-    Ok(SeqDrive {
+    Ok(RootDrive {
         ssd: ssd(below.unwrap_or(text))?,
         switch: below.is_some(),
     })

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{Ran, carry_out};
 use crate::args::SeqRunArgs;
-use crate::boot::drive_table;
+use crate::boot::{complaint_list, drive_table};
 use crate::failure::{Failure, Result};
 
 /// What a program found below the root port.
@@ -52,11 +52,6 @@ impl Found {
     /// Shows drives and complaints.
     pub fn show(&self, page: &mut Page) {
         drive_table(page, &self.drives);
-        if !self.complaints.is_empty() {
-            page.heading("Complaints of QEMU's controllers");
-        }
-        for complaint in &self.complaints {
-            page.line(format_args!("  {complaint}"));
-        }
+        complaint_list(page, &self.complaints);
     }
 }

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A root port of QEMU, and what is below it, for the program that brings drives up without a CPU.
 //!
-//! The machine's processor is halted: each access of the program is one of qtest. Windows that drives
-//! reach are guest memory. Bus 0 has the root port alone, as device 0; QEMU's other devices on its
-//! bus 0 read as absent. Memory is what a bridge passes on: the room for windows and BARs.
+//! The machine's processor is halted: each access of the program is one of qtest. [`QemuRoot`] is for
+//! the interpreted program: windows that drives reach are guest memory. [`QemuHierarchy`] is for the
+//! RTL: these windows are a PCI function of the machine, which the RTL is behind.
+
+mod bridge;
+mod hierarchy;
+mod inbound;
 
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use forebay_qtest::{BAR_SPACE, BAR_SPACE_END, ECAM, Machine, PROGRAM};
+use forebay_qtest::{BAR_SPACE, BAR_SPACE_END, Machine, PROGRAM};
 pub use forebay_qtest::{Error, Result};
 use forebay_seq::boot::{Root, Settings};
 use forebay_spec::boot::ram;
-use forebay_spec::pci::{capability, offset};
 use serde_json::json;
 
-use crate::guest::{self, Ssd, device};
+use crate::guest::{self, Image, Ssd, device};
+use bridge::{Access, Bridge};
+pub use hierarchy::QemuHierarchy;
 
 /// What the program is told of QEMU's machine.
 pub const SETTINGS: Settings = Settings {
@@ -25,6 +30,8 @@ pub const SETTINGS: Settings = Settings {
     queue_base: 0x30_0000,
     // A page for 64 submission entries, one for completion entries.
     queue_step: 0x2000,
+    // Of a streamer, which is not there.
+    data_base: 0x80_0000,
     room_first: BAR_SPACE,
     room_end: BAR_SPACE_END,
     root_bar: 0,
@@ -37,31 +44,28 @@ pub const SETTINGS: Settings = Settings {
 
 /// Identifier of the root port, which is also that of the bus below it.
 const PORT: &str = "root";
-/// Its slot on QEMU's bus 0.
-const SLOT: u64 = 3;
-/// Bytes of configuration space of a function, and of a bus.
-const FUNCTION_BYTES: u32 = 0x1000;
-const BUS_BYTES: u32 = 0x10_0000;
-/// Capabilities of a function: more do not fit.
-const CAPABILITIES_MOST: usize = 48;
-/// Link Status, in the upper half of the dword, bit 13: the data link layer is active (7.5.3.8).
-const LINK_STATUS: u64 = 0x10;
-const LINK_ACTIVE: u32 = 1 << 29;
-/// Bridge Control, in the upper half of the dword, bit 6: Secondary Bus Reset (7.5.1.3.13).
-const BUS_RESET: u32 = 1 << 22;
 /// Of a wait of the program, what really passes.
 const WAIT_MOST: Duration = Duration::from_micros(200);
 
-/// QEMU with the root port; devices below are put on the bus `root`.
+/// QEMU from `PATH` with the root port; devices below are put on the bus `root`.
 pub fn qemu() -> Command {
-    let mut qemu = Command::new(PROGRAM);
+    with_port(Command::new(PROGRAM))
+}
+
+/// The same with QEMU of a guest's image, for [`QemuHierarchy`]: older ones know no vfio-user.
+pub fn qemu_of(image: &Image) -> Command {
+    with_port(image.qemu())
+}
+
+fn with_port(mut qemu: Command) -> Command {
     // Where ACPI does hot-plug, no port says whether its link is up.
     qemu.args([
         "-global",
         "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
     ]);
     // QEMU makes devices given as JSON behind all others: this is not, so that these can be on it.
-    let port = format!("pcie-root-port,id={PORT},bus=pcie.0,chassis=1,slot=1,addr={SLOT:#x}");
+    let slot = bridge::SLOT;
+    let port = format!("pcie-root-port,id={PORT},bus=pcie.0,chassis=1,slot=1,addr={slot:#x}");
     qemu.args(["-device", &port]);
     qemu
 }
@@ -111,9 +115,7 @@ pub fn attach(qemu: &mut Command, drives: &[Ssd], switch: bool) -> guest::Result
 #[derive(Debug)]
 pub struct QemuRoot {
     machine: Machine,
-    /// Where the port's PCI Express capability is.
-    express: u64,
-    reset: bool,
+    bridge: Bridge,
     started: Instant,
     skipped_us: u64,
     failure: Option<Error>,
@@ -124,9 +126,8 @@ impl QemuRoot {
     pub fn start(folder: &Path, qemu: Command) -> Result<Self> {
         let mut machine = Machine::start(folder, qemu)?;
         Ok(Self {
-            express: find_express(&mut machine)?,
+            bridge: Bridge::find(|line| machine.exchange(line))?,
             machine,
-            reset: false,
             started: Instant::now(),
             skipped_us: 0,
             failure: None,
@@ -157,70 +158,51 @@ impl QemuRoot {
         }
     }
 
-    /// Where QEMU has a dword of configuration space; none: nothing is there.
-    fn place(ecam: u32) -> Option<u64> {
-        match ecam {
-            0..FUNCTION_BYTES => Some(port(ecam.into())),
-            FUNCTION_BYTES..BUS_BYTES => None,
-            _ => Some(ECAM + u64::from(ecam)),
+    /// What an access yields.
+    fn carry_out(&mut self, access: Access) -> Option<u32> {
+        match access {
+            Access::Line(line) => self.ask(|machine| Ok(machine.exchange(line)? as u32)),
+            Access::Known(value) => value,
         }
-    }
-
-    /// A bridge answers in error what is below a link that is down.
-    fn unreachable(&self, ecam: u32) -> bool {
-        self.reset && ecam >= BUS_BYTES
     }
 }
 
 impl Root for QemuRoot {
     fn config_read(&mut self, ecam: u32) -> Option<u32> {
-        if self.unreachable(ecam) {
-            return None;
-        }
-        match Self::place(ecam) {
-            Some(at) => self.ask(|machine| machine.read32(at)),
-            None => Some(u32::MAX),
-        }
+        self.carry_out(self.bridge.config_read(ecam))
     }
 
     fn config_write(&mut self, ecam: u32, value: u32) -> bool {
-        if self.unreachable(ecam) {
-            return false;
-        }
-        match Self::place(ecam) {
-            Some(at) => self.ask(|machine| machine.write32(at, value)).is_some(),
-            None => true,
-        }
+        self.carry_out(self.bridge.config_write(ecam, value))
+            .is_some()
     }
 
     fn memory_read(&mut self, address: u64) -> Option<u32> {
-        if self.reset || !(BAR_SPACE..BAR_SPACE_END).contains(&address) {
-            return None;
-        }
-        self.ask(|machine| machine.read32(address))
+        self.carry_out(self.bridge.memory_read(address))
     }
 
     fn memory_write(&mut self, address: u64, value: u32) -> bool {
-        if self.reset || !(BAR_SPACE..BAR_SPACE_END).contains(&address) {
-            return false;
-        }
-        self.ask(|machine| machine.write32(address, value))
+        self.carry_out(self.bridge.memory_write(address, value))
             .is_some()
     }
 
     fn link_up(&mut self) -> bool {
-        let at = self.express + LINK_STATUS;
-        let status = self.ask(|machine| machine.read32(at));
-        !self.reset && status.is_some_and(|status| status & LINK_ACTIVE != 0)
+        let line = self.bridge.link_status();
+        let status = self.ask(|machine| machine.exchange(line));
+        status.is_some_and(|status| self.bridge.is_up(status))
     }
 
     fn perst(&mut self, asserted: bool) {
-        let at = port(offset::INTERRUPT.into());
-        self.ask(|machine| {
-            let control = machine.read32(at)? & !BUS_RESET;
-            machine.write32(at, control | if asserted { BUS_RESET } else { 0 })
-        });
-        self.reset = asserted;
+        self.bridge.reset = asserted;
+        let bridge = &self.bridge;
+        if self.failure.is_none() {
+            let control = self.machine.exchange(bridge.control());
+            let done = control.and_then(|control| {
+                let line = bridge.set_reset(control, asserted);
+                self.machine.exchange(line)
+            });
+            self.failure = done.err();
+        }
     }
 
     fn window_read(&mut self, offset: u16, data: &mut [u8]) {
@@ -242,26 +224,4 @@ impl Root for QemuRoot {
         thread::sleep(passing);
         self.skipped_us += us - passing.as_micros() as u64;
     }
-}
-
-/// Where QEMU has the root port's configuration space.
-const fn port(offset: u64) -> u64 {
-    ECAM + (SLOT << 15) + offset
-}
-
-/// Where the port's PCI Express capability is.
-fn find_express(machine: &mut Machine) -> Result<u64> {
-    let mut next = machine.read32(port(offset::CAPABILITIES.into()))?;
-    for _ in 0..CAPABILITIES_MOST {
-        let at = port(u64::from(next & 0xfc));
-        let found = machine.read32(at)?;
-        if found as u8 == capability::PCI_EXPRESS {
-            return Ok(at);
-        }
-        next = found >> 8;
-    }
-    Err(Error::Answer {
-        line: "the capabilities of the root port".into(),
-        answer: format!("{next:#x}"),
-    })
 }
