@@ -38,6 +38,12 @@ TIMED = {
 # With the network side, its chain without elements, and the recorder.
 NETWORK = [*COUNT, "--rtl", "rtl/pe/pe.f", "rtl/top/net.f", "--top", "fb_top_net"]
 NETWORK += ["--blackbox", "fb_payload_ram", "--blackbox", "fb_net_ring_ram"]
+# With streamer and a stream FIFO in DRAM.
+RECORDER = [*resources("recorder"), "--parameter", "FifoBytes=16777216"]
+RECORDER += ["--blackbox", "fb_payload_ram"]
+# The drive pauses for 5 ms after each 200 MB. A clock of 50 MHz is fast enough.
+GAPLESS = [FOREBAY, "bench", "recorder", *DRIVE, "--gapless", "--rate", "2GB/s", "--for", "250ms"]
+GAPLESS += ["--pause-every", "200MB", "--pause", "5ms", "--clock", "20ns"]
 
 
 def channels(dram: str, count: int) -> list[str]:
@@ -94,7 +100,7 @@ STORE_MODULES = [
 STORE = ["--rtl", "rtl/store/store.f", "--into", "docs/reference/recorder.md"]
 PE = ["--rtl", "rtl/pe/pe.f", "--into", "docs/reference/pe.md"]
 PE += ["--each", "fb_pe_add", "fb_pe_mean", "fb_pe_tap", "fb_pe_back_entry", "fb_pe_windows"]
-PE += ["fb_pe_narrow", "fb_pe_widen", "fb_pe_cdc", "fb_pe_registers_cdc", "fb_pe_aes_ctr"]
+PE += ["fb_axis_narrow", "fb_axis_widen", "fb_pe_cdc", "fb_pe_registers_cdc", "fb_pe_aes_ctr"]
 
 SHRINK = ["--rtl", "rtl/dnn/dnn.f", "--top", "fb_dnn_shrink"]
 # Fresh drawings, at a speed at which the simulation is not long.
@@ -146,6 +152,7 @@ BENCHES = {
     "mutants": [sys.executable, "scripts/mutants.py"],
     "fresh": [sys.executable, "scripts/fresh.py"],
     "repro": [FOREBAY, "repro", "all", "--html", str(OUT / "repro.html")],
+    "repro-mle": [FOREBAY, "repro", "mle-table", "--full"],
     "results": [sys.executable, "scripts/results.py"],
     "store-verify": STORE_VERIFY,
     "store-verify-4kib": [*STORE_VERIFY, "--object", "4096", "--bytes", str(128 << 20)],
@@ -176,6 +183,10 @@ BENCHES = {
     "resources-pe": [*COUNT, *PE],
     "levels-boot": [*resources("boot"), "--hierarchy", "--paths", "20"],
     "boot": [FOREBAY, "boot", "--profile", "960evo-250"],
+    "levels-recorder": [*RECORDER, "--hierarchy", "--paths", "20"],
+    "recorder": [FOREBAY, "bench", "recorder", "--profile", "960evo-250", "--full"],
+    "recorder-gapless": [*GAPLESS, "--fifo", "10MiB"],
+    "recorder-gaps": [*GAPLESS, "--fifo", "5MiB"],
     **{
         f"levels-aes{lanes}": [*COUNT, *AES, "--parameter", f"Lanes={lanes}", "--levels"]
         for lanes in (1, 4)

@@ -30,6 +30,8 @@ HEAD = [
     "ours : published",
     "agrees",
 ]
+# Columns that only some figures have, before the last one.
+FURTHER = {"ours_by": "by", "limit": "limited by"}
 AGREES = {True: "yes", False: "**no**", None: "–"}
 
 Report = dict[str, Any]
@@ -44,8 +46,8 @@ def number(value: float | None, unit: str) -> str:
     return f"{value:,.1f}".removesuffix(".0")
 
 
-def cells(row: Report, unit: str) -> list[str]:
-    """Show a row of a figure."""
+def cells(row: Report, unit: str, further: list[str]) -> list[str]:
+    """Show a row of a figure; `further` are fields of FURTHER that the figure has."""
     published = row["published"]
     bound = "≤ " if published and published["at_most"] else ""
     off, ratio = row["difference_percent"], row["ours_ratio"]
@@ -58,6 +60,7 @@ def cells(row: Report, unit: str) -> list[str]:
         row["model_kind"] or "–",
         number(row["ours"], unit),
         "–" if ratio is None else f"{ratio:.2f}",
+        *(row[field] or "–" for field in further),
         AGREES[row["agrees"]],
     ]
 
@@ -66,8 +69,10 @@ def table(figure: Report) -> str:
     """Render a figure: what it is, its rows, its notes."""
     unit = f", {figure['unit']}" if figure["unit"] else ""
     lines = [f"### {figure['title']}{unit}", "", f"{figure['paper']}, {figure['place']}.", ""]
-    every = [HEAD, ["---"] * len(HEAD), *(cells(row, figure["unit"]) for row in figure["rows"])]
-    lines += [f"| {' | '.join(row)} |" for row in every]
+    further = [field for field in FURTHER if any(row.get(field) for row in figure["rows"])]
+    head = [*HEAD[:-1], *(FURTHER[field] for field in further), HEAD[-1]]
+    rows = [cells(row, figure["unit"], further) for row in figure["rows"]]
+    lines += [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]]
     notes = [*figure["notes"], *(row["note"] for row in figure["rows"] if row["note"])]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes)])
 

@@ -16,9 +16,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from forebay import validation_net, validation_readme, validation_store
+from forebay import validation_net, validation_readme, validation_recorder, validation_store
+from forebay.validation_figure import Figure, Report, at_least, at_most
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "build" / "bench"
@@ -64,42 +64,6 @@ CYCLES_PER_US = 300
 # Of the 19.2 GB/s that 64 bytes a cycle are, as far as a stream is asked to reach it.
 STREAM_GB_PER_S = 18.6
 
-Report = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the table.
-
-    Attributes
-    ----------
-    what : str
-        What is measured.
-    target : str
-        What it should be, in words.
-    snacc : str
-        What SNAcc's published RTL is known to give, where it was not measured here.
-    command : str
-        The command that measures it.
-    report : str
-        Name of the report in build/bench, without `.json`; may be empty for what no report has.
-    value : callable
-        Takes the figure out of its report.
-    shown : str
-        Format of the figure.
-    met : callable
-        Whether it meets its target.
-    """
-
-    what: str
-    target: str
-    snacc: str
-    command: str
-    report: str = ""
-    value: Callable[[Report], float] = lambda report: 0.0
-    shown: str = "{:.2f}"
-    met: Callable[[float], bool] = lambda value: True
-
 
 def row(report: Report, name: str) -> Report:
     """Find a measurement of a bench by its name."""
@@ -129,16 +93,6 @@ def ratio(name: str) -> Callable[[Report], float]:
 def cycles(name: str) -> Callable[[Report], float]:
     """Look up the median latency of a measurement, in cycles."""
     return lambda report: row(report, name)["streamer"]["latency_cycles"]["p50"]
-
-
-def at_least(least: float) -> Callable[[float], bool]:
-    """Make a target: this or more."""
-    return lambda value: value >= least
-
-
-def at_most(most: float) -> Callable[[float], bool]:
-    """Make a target: this or less."""
-    return lambda value: value <= most
 
 
 def core(what: str, name: str, least: float, snacc: str) -> Figure:
@@ -617,49 +571,7 @@ FIGURES = [
         )
         for name, (place, least) in TIMED.items()
     ),
-    *(
-        Figure(
-            f"{what} of the bring-up without a CPU",
-            f"≤ {most}",
-            "–",
-            "scripts/bench.py levels-boot",
-            "levels-boot",
-            lambda report, kind=kind: report["resources"][kind],
-            "{:g}",
-            at_most(most),
-        )
-        for what, kind, most in (("LUT", "lut", 2800), ("RAMB36", "bram", 2))
-    ),
-    Figure(
-        "DSP of the bring-up without a CPU",
-        "0",
-        "–",
-        "scripts/bench.py levels-boot",
-        "levels-boot",
-        # A DSP is a cell that Yosys leaves as it is.
-        lambda report: report["resources"]["blackboxes"].get("DSP48E2", 0),
-        "{:g}",
-        at_most(0),
-    ),
-    Figure(
-        "longest path, LUT levels, bring-up without a CPU",
-        "–",
-        "–",
-        "scripts/bench.py levels-boot",
-        "levels-boot",
-        lambda report: report["levels"],
-        "{:g}",
-    ),
-    Figure(
-        "from a drive's CSTS.RDY until it has its queues, drive on the port",
-        "≤ 250 us",
-        "–",
-        "forebay boot --profile 960evo-250",
-        "boot",
-        lambda report: report["ready_after_us"],
-        "{:.1f} us",
-        at_most(250),
-    ),
+    *validation_recorder.FIGURES,
     Figure("payload memory", "4 MiB UltraRAM", "4 MiB", "forebay resources"),
     Figure(
         "simulation speed, streamer busy, one core",

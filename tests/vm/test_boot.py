@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from driving import BAD_RESULT, GOOD, Run
 
-# The whole program: RTL, models and what drives them.
-CRATES = ("forebay",)
 KIB = 1 << 10
 STRIPE = 128 * KIB
 SEED = 3

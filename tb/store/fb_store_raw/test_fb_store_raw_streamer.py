@@ -122,7 +122,7 @@ async def drive_is_reset(dut) -> None:
     recorder, cuts, start = Recorder(dut), 0, 0
     harness.stall(recorder.sink, 0.2)
     await recorder.start()
-    rounds = harness.repeat(150, 5, 50)
+    rounds = harness.repeat(150, 3, 50)
     for _ in range(rounds):
         data = await recorder.begin(start)
         await harness.step(dut.clk, random.randrange(2500))
